@@ -1,0 +1,1 @@
+"""One file per LSP message: parse, delegate, serialise."""

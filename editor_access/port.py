@@ -1,0 +1,85 @@
+"""The port through which tools see and change what an editor shows.
+
+*Authority*: an adapter may say that it has stable rooted path authority only if it never makes the editor open
+a path by name. It reads from text that it already holds, edits only documents that are open, and checks a
+document's canonical path again at each call (E1). Tools ignore an adapter that cannot say so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """A snapshot of an open document; ``text`` is exactly what was synchronised, line ends included.
+
+    ``generation`` tells two openings of the same path apart (versions may start again at 0).
+    """
+
+    path: str
+    uri: str
+    version: int
+    generation: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextEdit:
+    """Replace ``text[start:end]`` of a snapshot by ``new_text``; offsets are Python string indices."""
+
+    start: int
+    end: int
+    new_text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditOutcome:
+    """What became of an edit (E7).
+
+    ``done``: the document came back holding the intended hunks; ``document`` is that state.
+    ``not_done``: refused, stale, or moved on without them; ``nothing_changed`` says that a retry from a fresh
+    read is safe. ``unknown``: no word in time; read before trying again.
+    """
+
+    kind: Literal["done", "not_done", "unknown"]
+    reason: str = ""
+    nothing_changed: bool = False
+    document: Document | None = None
+
+
+class EditorFileAccess(Protocol):
+    """An editor as the tools see it; asked for at call time, because editors come and go (E2)."""
+
+    @property
+    def has_stable_path_authority(self) -> bool:
+        """True only under the rules at the top of this module."""
+        ...
+
+    def document(self, path: str) -> Document | None:
+        """The open document of this canonical path, judged again now; None when it is not open."""
+        ...
+
+    async def apply(self, document: Document, edits: Sequence[TextEdit], *, label: str) -> EditOutcome:
+        """Apply non-overlapping edits, ascending, to the document as it was in ``document``.
+
+        Waits for the outcome. Once the request was sent, cancelling waits for the outcome as well (E7).
+
+        Raises:
+            DocumentMovedError: the document is not that snapshot any more; nothing was sent.
+            EditorLostError: the connection was gone before anything was sent.
+        """
+        ...
+
+    def unsaved_under(self, directory: str) -> tuple[str, ...]:
+        """Canonical paths of open documents below ``directory`` whose text is not known to be on disk."""
+        ...
+
+
+EditorProvider: TypeAlias = Callable[[], EditorFileAccess | None]
+"""Asked at every call for the editor that is attached now."""

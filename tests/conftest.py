@@ -1,0 +1,18 @@
+"""Options and hooks that every test shares."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--slow", action="store_true", help="run the long modes of fuzz, races, interleavings")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--slow"):
+        return
+    skip = pytest.mark.skip(reason="long mode; run with --slow")
+    for item in items:
+        if "slow" in item.keywords:
+            item.add_marker(skip)

@@ -1,0 +1,65 @@
+"""The tool contract, neutral: importing this touches no host (T9). Imported as ``openbuffer.tools``.
+
+Tools that use files or processes are in ``openbuffer.tools.host``; the pipeline that asks, records and runs
+them is in ``openbuffer.tools.executor``.
+"""
+
+from .contract import (
+    CancellationToken,
+    Capability,
+    FileChange,
+    FileTarget,
+    FunctionTool,
+    Hunk,
+    InvocationResult,
+    Plan,
+    Target,
+    ToolContext,
+    ToolResult,
+    ToolSchema,
+    TraceContext,
+    create_function_tool,
+    create_pydantic_tool,
+)
+from .errors import (
+    EventLogError,
+    GrepIsolationError,
+    PermissionDeniedError,
+    PlanOutdatedError,
+    ReadByteLimitError,
+    ReadCancelledError,
+    ToolArgumentError,
+    ToolDefinitionError,
+    ToolExecutionError,
+    ToolNotFoundError,
+    ToolResultError,
+)
+
+__all__ = [
+    "CancellationToken",
+    "Capability",
+    "EventLogError",
+    "FileChange",
+    "FileTarget",
+    "FunctionTool",
+    "GrepIsolationError",
+    "Hunk",
+    "InvocationResult",
+    "PermissionDeniedError",
+    "Plan",
+    "PlanOutdatedError",
+    "ReadByteLimitError",
+    "ReadCancelledError",
+    "Target",
+    "ToolArgumentError",
+    "ToolContext",
+    "ToolDefinitionError",
+    "ToolExecutionError",
+    "ToolNotFoundError",
+    "ToolResult",
+    "ToolResultError",
+    "ToolSchema",
+    "TraceContext",
+    "create_function_tool",
+    "create_pydantic_tool",
+]

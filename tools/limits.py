@@ -1,0 +1,30 @@
+"""Every number that bounds a tool, in one place. Sizes are bytes, times are seconds."""
+
+from __future__ import annotations
+
+from typing import Final
+
+KIB: Final = 1024
+MIB: Final = 1024 * KIB
+
+FILE_MAX_BYTES: Final = 256 * MIB
+"""Read and Edit admit a file up to this size (F2, F5)."""
+
+READ_OUTPUT_MAX_BYTES: Final = 1 * MIB
+"""Formatted output of one Read (F2)."""
+
+READ_DEFAULT_LINES: Final = 2_000
+LINE_MAX_CHARS: Final = 2_000
+"""A longer line is cut with a mark that tells its length (F2)."""
+
+PATH_MAX_CHARS: Final = 4_096
+"""Linux PATH_MAX; a longer path is refused before any system call."""
+
+ARGUMENTS_MAX_DEPTH: Final = 64
+"""Nesting of a call's arguments; deeper ones are refused before validation."""
+
+COMMIT_ATTEMPTS: Final = 5
+"""How often a call starts over when its before-state changes under it (E2)."""
+
+FILE_LOCK_TIMEOUT_S: Final = 5.0
+"""How long a commit waits for another process that is changing a file of the same directory (E12)."""

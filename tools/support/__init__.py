@@ -1,0 +1,1 @@
+"""What several tools share: paths (containment), atomic writes, text files, places of text."""
