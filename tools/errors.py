@@ -12,6 +12,7 @@ Two kinds, never mixed::
     ├── ToolArgumentError        the arguments do not fit the schema
     ├── ToolResultError          a declared tool returned something else
     ├── PermissionDeniedError    the gate said no
+    ├── ToolCrashedError         the tool raised something it should not have
     ├── EventLogError            the log could not be written
     ├── PlanOutdatedError        the before-state changed between prepare and commit
     ├── ReadByteLimitError
@@ -69,6 +70,10 @@ class ToolResultError(ToolExecutionError):
 
 class PermissionDeniedError(ToolExecutionError):
     """The gate refused the call; nothing ran."""
+
+
+class ToolCrashedError(ToolExecutionError):
+    """A tool's own code raised; ``reason`` is the exception's name."""
 
 
 class EventLogError(ToolExecutionError):

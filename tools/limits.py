@@ -28,3 +28,6 @@ COMMIT_ATTEMPTS: Final = 5
 
 FILE_LOCK_TIMEOUT_S: Final = 5.0
 """How long a commit waits for another process that is changing a file of the same directory (E12)."""
+
+MEMORY_LOG_MAX_BYTES: Final = 64 * MIB
+"""Text that the in-memory event log keeps before it lets the oldest events go."""

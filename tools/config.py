@@ -1,0 +1,54 @@
+"""ToolConfig, the only configuration surface, and ``build_tools``, the one list of tools (X5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from .builtin.edit import create_edit_tool
+from .builtin.read import create_read_tool
+from .builtin.write import create_write_tool
+from .limits import FILE_MAX_BYTES, READ_OUTPUT_MAX_BYTES
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
+    from openbuffer.editor_access.port import EditorProvider
+
+    from .contract import FunctionTool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolConfig:
+    """What a composition root decides about the tools. Sizes are bytes.
+
+    ``roots`` is the boundary of the file tools; relative paths resolve against the first. ``descriptions``
+    replaces a tool's text verbatim, by tool name (T8).
+    """
+
+    roots: tuple[str | os.PathLike[str], ...]
+    editor: EditorProvider | None = None
+    file_max_bytes: int = FILE_MAX_BYTES
+    read_output_max_bytes: int = READ_OUTPUT_MAX_BYTES
+    descriptions: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+def build_tools(config: ToolConfig) -> tuple[FunctionTool, ...]:
+    """Assemble every tool that the configuration allows; new tools go here and nowhere else.
+
+    Raises:
+        ToolDefinitionError: no usable root.
+    """
+    cwd, editor, text = config.roots, config.editor, config.descriptions
+    return (
+        create_read_tool(
+            cwd=cwd,
+            editor=editor,
+            max_bytes=config.file_max_bytes,
+            max_output_bytes=config.read_output_max_bytes,
+            description=text.get("Read"),
+        ),
+        create_write_tool(cwd=cwd, editor=editor, description=text.get("Write")),
+        create_edit_tool(cwd=cwd, editor=editor, max_bytes=config.file_max_bytes, description=text.get("Edit")),
+    )

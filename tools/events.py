@@ -1,0 +1,50 @@
+"""What the event log records: a closed union of plain records, made before and after every call (X2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .contract import Capability, FileChange, Target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolIntended:
+    """A call is about to act: what was judged, and exactly what will be done. Comes before any effect."""
+
+    call_id: str
+    attempt: int
+    tool: str
+    capabilities: frozenset[Capability]
+    arguments: Mapping[str, Any]
+    targets: tuple[Target, ...]
+    change: FileChange | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolFinished:
+    """What became of an intent. ``outdated``: the before-state had changed, nothing was done, it starts over."""
+
+    call_id: str
+    attempt: int
+    tool: str
+    outcome: Literal["succeeded", "failed", "outdated", "cancelled", "error"]
+    value: Any = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolRejected:
+    """A call that never got as far as an intent: unknown, malformed, denied, cancelled or failed while preparing."""
+
+    call_id: str
+    tool: str
+    error_type: str
+    error: str
+
+
+Event: TypeAlias = ToolIntended | ToolFinished | ToolRejected
+"""Everything that a log can hold; a new kind is added here and nowhere else."""

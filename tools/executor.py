@@ -1,0 +1,243 @@
+"""The pipeline that every call goes through: find, validate, prepare, gate, record, commit, record.
+
+``DispatchingToolExecutor`` finds the tool and fits the arguments. ``SandboxedToolExecutor`` wraps it, asks the
+gate, and records the intent before the effect and the outcome before the return. There are no branches per tool.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import uuid
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
+
+import anyio
+
+from .config import ToolConfig, build_tools
+from .contract import ToolContext
+from .errors import (
+    EventLogError,
+    PermissionDeniedError,
+    PlanOutdatedError,
+    ToolCrashedError,
+    ToolExecutionError,
+    ToolFailure,
+)
+from .event_log import EventLog, InMemoryEventLog
+from .events import ToolFinished, ToolIntended, ToolRejected
+from .limits import COMMIT_ATTEMPTS
+from .permissions import AllowAll, PermissionPolicy, PermissionRequest
+from .registry import DefaultToolRegistry, ToolRegistry
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .contract import FileChange, FunctionTool, Plan, Target, ToolResult
+    from .events import Event
+
+
+def create_tool_executor(
+    config: ToolConfig, *, policy: PermissionPolicy | None = None, log: EventLog | None = None
+) -> SandboxedToolExecutor:
+    """Assemble the tools of ``config`` and the pipeline around them."""
+    return SandboxedToolExecutor(
+        DispatchingToolExecutor(DefaultToolRegistry(build_tools(config))),
+        policy=policy or AllowAll(),
+        log=log if log is not None else InMemoryEventLog(),
+    )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Dispatch:
+    """A call whose tool was found and whose arguments fit."""
+
+    tool: FunctionTool
+    arguments: dict[str, Any]
+    parsed: Any
+
+
+class DispatchingToolExecutor:
+    """Finds the tool of a call and fits the arguments to it; has no effect of its own."""
+
+    def __init__(self, registry: ToolRegistry) -> None:
+        self._registry = registry
+
+    @property
+    def tools(self) -> tuple[FunctionTool, ...]:
+        """The assembled tools."""
+        return self._registry.tools
+
+    def dispatch(self, name: str, arguments: object) -> Dispatch:
+        """Return the tool and the parsed arguments.
+
+        Raises:
+            ToolNotFoundError: no such tool.
+            ToolArgumentError: the arguments do not fit its schema.
+        """
+        tool = self._registry.get(name)
+        parsed = tool.validate(arguments)
+        assert isinstance(arguments, dict)  # validate refuses anything else
+        return Dispatch(tool, arguments, parsed)  # pyright: ignore[reportUnknownArgumentType]  its JSON shape was just validated
+
+
+class SandboxedToolExecutor:
+    """Runs calls under the gate and on the record."""
+
+    def __init__(self, dispatcher: DispatchingToolExecutor, *, policy: PermissionPolicy, log: EventLog) -> None:
+        self._dispatcher = dispatcher
+        self._policy = policy
+        self._log = log
+
+    @property
+    def tools(self) -> tuple[FunctionTool, ...]:
+        """The assembled tools."""
+        return self._dispatcher.tools
+
+    async def call(self, name: str, arguments: object, context: ToolContext | None = None) -> ToolResult:
+        """Run one call to its end.
+
+        Returns the result, of an ordinary failure too. Cancelling ends the call as cancelled, after its work has
+        stopped; a change that was already sent is seen through first.
+
+        Raises:
+            ToolExecutionError: a hard error; ``code`` and ``reason`` are stable.
+        """
+        context = context or ToolContext()
+        run = _Run(self._policy, self._log, context.call_id or uuid.uuid4().hex, name)
+        try:
+            dispatch = self._dispatcher.dispatch(name, arguments)
+        except ToolExecutionError as error:
+            await run.reject(error)
+        for attempt in range(1, COMMIT_ATTEMPTS + 1):
+            try:
+                return await run.attempt(dispatch, context, attempt)
+            except PlanOutdatedError as outdated:
+                if attempt == COMMIT_ATTEMPTS:
+                    return dispatch.tool.gave_up(outdated)
+        raise AssertionError("unreachable: the last attempt returns or raises")
+
+
+class _Run:
+    """One call on its way through the pipeline."""
+
+    def __init__(self, policy: PermissionPolicy, log: EventLog, call_id: str, name: str) -> None:
+        self._policy = policy
+        self._log = log
+        self._call_id = call_id
+        self._name = name[:100]
+
+    async def attempt(self, dispatch: Dispatch, context: ToolContext, attempt: int) -> ToolResult:
+        """Prepare, judge, record, commit, record; once."""
+        tool = dispatch.tool
+
+        async def admit(targets: Sequence[Target], /) -> None:
+            self._judge(tool, tuple(targets), "targets", None)
+
+        context = dataclasses.replace(context, call_id=self._call_id, admit=admit)
+        try:
+            plan = await self._prepared(tool, dispatch.parsed, context)
+        except (ToolExecutionError, anyio.get_cancelled_exc_class()) as error:
+            await self.reject(error)
+        try:
+            try:
+                self._judge(tool, plan.targets, "plan", plan.change)
+            except PermissionDeniedError as error:
+                await self.reject(error)
+            intent = ToolIntended(
+                call_id=self._call_id,
+                attempt=attempt,
+                tool=tool.name,
+                capabilities=tool.capabilities,
+                arguments=dispatch.arguments,
+                targets=plan.targets,
+                change=plan.change,
+            )
+            await self._record(intent, "nothing was done")
+            return await self._committed(tool, plan, context, attempt)
+        finally:
+            plan.close()
+
+    async def reject(self, error: BaseException) -> NoReturn:
+        """Record a call that ends before its intent, and raise its error."""
+        code = error.code if isinstance(error, ToolExecutionError) else "Cancelled"
+        event = ToolRejected(call_id=self._call_id, tool=self._name, error_type=code, error=str(error))
+        await self._record(event, "nothing was done")
+        raise error
+
+    async def _prepared(self, tool: FunctionTool, parsed: Any, context: ToolContext) -> Plan:
+        try:
+            return await tool.prepare(parsed, context)
+        except ToolExecutionError:
+            raise
+        except Exception as error:
+            raise self._crash(tool, error, "while preparing; nothing was done") from error
+
+    def _judge(
+        self,
+        tool: FunctionTool,
+        targets: tuple[Target, ...],
+        stage: Literal["targets", "plan"],
+        change: FileChange | None,
+    ) -> None:
+        decision = self._policy.decide(
+            PermissionRequest(
+                call_id=self._call_id,
+                tool=tool.name,
+                capabilities=tool.capabilities,
+                targets=targets,
+                stage=stage,
+                change=change,
+            )
+        )
+        if decision.verdict == "allow" or (decision.verdict == "ask" and stage == "targets"):
+            return  # an ask is put with the whole plan, once there is one
+        about = ", ".join(target.path for target in targets) or tool.name
+        why = f": {decision.reason}" if decision.reason else ""
+        if decision.verdict == "ask":
+            raise PermissionDeniedError(
+                f"{tool.name} on {about} needs an approval and nobody can give one here{why}; nothing was done",
+                reason="ask",
+            )
+        raise PermissionDeniedError(f"{tool.name} on {about} is not permitted{why}; nothing was done", reason="deny")
+
+    async def _committed(self, tool: FunctionTool, plan: Plan, context: ToolContext, attempt: int) -> ToolResult:
+        def finished(outcome: _Outcome, value: Any = None, error: str | None = None) -> ToolFinished:
+            return ToolFinished(
+                call_id=self._call_id, attempt=attempt, tool=tool.name, outcome=outcome, value=value, error=error
+            )
+
+        try:
+            result = await tool.commit(plan, context)
+        except anyio.get_cancelled_exc_class():
+            await self._record(finished("cancelled"), "the call was cancelled")
+            raise
+        except PlanOutdatedError as error:
+            await self._record(finished("outdated", error=str(error)), "nothing was done")
+            raise
+        except ToolExecutionError as error:
+            await self._record(finished("error", error=f"{error.code}: {error}"), str(error))
+            raise
+        except Exception as error:
+            crash = self._crash(tool, error, "while acting; read before you try again")
+            await self._record(finished("error", error=str(crash)), str(crash))
+            raise crash from error
+        outcome: _Outcome = "succeeded" if result.success else "failed"
+        await self._record(finished(outcome, value=result.value), f"the call {outcome}; read before you try again")
+        return result
+
+    async def _record(self, event: Event, consequence: str) -> None:
+        """Append for good, even when the caller is being cancelled: a gap in the log would be a lie."""
+        try:
+            with anyio.CancelScope(shield=True):
+                await self._log.append(event)
+        except Exception as error:
+            raise EventLogError(f"the event log could not be written ({error}); {consequence}") from error
+
+    @staticmethod
+    def _crash(tool: FunctionTool, error: Exception, when: str) -> ToolCrashedError:
+        kind = type(error).__name__
+        if isinstance(error, ToolFailure):
+            return ToolCrashedError(str(error), reason=kind)
+        return ToolCrashedError(f"{tool.name} failed unexpectedly {when} ({kind}: {error})", reason=kind)
+
+
+_Outcome = Literal["succeeded", "failed", "outdated", "cancelled", "error"]

@@ -1,0 +1,60 @@
+"""Which tools there are: an explicit list, fixed at assembly; no discovery, no import side effects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from .errors import ToolDefinitionError, ToolNotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .contract import FunctionTool
+
+_NAMES_SHOWN = 50
+_NAME_MAX_CHARS = 100
+
+
+class ToolRegistry(Protocol):
+    """Finds a tool by its exact name."""
+
+    @property
+    def tools(self) -> tuple[FunctionTool, ...]:
+        """All tools, in the order of assembly."""
+        ...
+
+    def get(self, name: str) -> FunctionTool:
+        """Return the tool.
+
+        Raises:
+            ToolNotFoundError: naming the tools that there are.
+        """
+        ...
+
+
+class DefaultToolRegistry:
+    """A registry over a given list.
+
+    Raises:
+        ToolDefinitionError: two tools of one name.
+    """
+
+    def __init__(self, tools: Iterable[FunctionTool]) -> None:
+        self._by_name: dict[str, FunctionTool] = {}
+        for tool in tools:
+            if tool.name in self._by_name:
+                raise ToolDefinitionError(f"two tools are named {tool.name}; names must be unique")
+            self._by_name[tool.name] = tool
+
+    @property
+    def tools(self) -> tuple[FunctionTool, ...]:
+        """All tools, in the order of assembly."""
+        return tuple(self._by_name.values())
+
+    def get(self, name: str) -> FunctionTool:
+        """Return the tool of exactly this name, or raise ToolNotFoundError."""
+        tool = self._by_name.get(name)
+        if tool is None:
+            known = ", ".join(list(self._by_name)[:_NAMES_SHOWN]) or "none"
+            raise ToolNotFoundError(f"no tool is named {name[:_NAME_MAX_CHARS]!r}; the tools are: {known}")
+        return tool
