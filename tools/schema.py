@@ -61,6 +61,8 @@ class ArgumentSchema:
         given = cast("dict[str, Any]", arguments)
         if _deeper_than(given, ARGUMENTS_MAX_DEPTH):
             raise ToolArgumentError(f"{self._tool}: the arguments are nested deeper than {ARGUMENTS_MAX_DEPTH} levels")
+        if not _is_unicode(given):
+            raise ToolArgumentError(f"{self._tool}: an argument holds a lone surrogate, which is not Unicode text")
         try:
             if self._validator.is_valid(given):
                 return given
@@ -70,10 +72,6 @@ class ArgumentSchema:
                     found.append("and more")
                     break
                 found.append(self._sentence(error))
-        except UnicodeEncodeError:
-            raise ToolArgumentError(
-                f"{self._tool}: an argument holds a lone surrogate, which is not Unicode text"
-            ) from None
         except (ValueError, TypeError) as error:
             raise ToolArgumentError(f"{self._tool}: not JSON: {_short(str(error))}") from None
         raise ToolArgumentError(f"{self._tool}: " + "; ".join(found))
@@ -112,14 +110,34 @@ def _deeper_than(value: dict[str, Any], levels: int) -> bool:
     """True for deep nesting; walks level by level, so that the depth cannot exhaust the stack."""
     level: list[object] = [value]
     for _ in range(levels):
-        inner: list[object] = []
-        for node in level:
-            children = cast("list[object]", list(node.values()) if isinstance(node, dict) else node)
-            inner.extend(child for child in children if isinstance(child, (dict, list)))
-        if not inner:
+        level = [child for node in level for child in _children(node) if isinstance(child, (dict, list))]
+        if not level:
             return False
-        level = inner
     return True
+
+
+def _is_unicode(node: object) -> bool:
+    """False for text that no encoding can hold, such as half a surrogate pair. Depth was bounded before."""
+    if isinstance(node, str):
+        if node.isascii():
+            return True
+        try:
+            node.encode()
+        except UnicodeEncodeError:
+            return False
+        return True
+    if isinstance(node, dict):
+        entries = cast("dict[object, object]", node)
+        return all(_is_unicode(key) and _is_unicode(value) for key, value in entries.items())
+    if isinstance(node, (list, tuple)):
+        return all(_is_unicode(child) for child in cast("list[object]", node))
+    return True
+
+
+def _children(node: object) -> list[object]:
+    if isinstance(node, dict):
+        return list(cast("dict[str, object]", node).values())
+    return cast("list[object]", node)
 
 
 def _refuse_arrays_without_items(tool: str, node: object) -> None:
