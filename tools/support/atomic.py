@@ -1,0 +1,320 @@
+"""Replacing and creating files whole-old or whole-new, without ever losing somebody else's change (F3, F4, E12).
+
+New content is written to a nameless file in the same directory and then takes the name in one step, so a full disk,
+a size limit or SIGKILL leaves the old file as it was. What is guarded against, and how far:
+
+- Another openbuffer, in any process: excluded by a lock on the directory, and the content is compared under it.
+- Any other program: the content is compared, and the file's identity, size and times are compared once more
+  directly before the rename. What it writes in the few microseconds after that is lost; no system call closes
+  this gap for programs that take no lock.
+- SIGKILL: between taking the temporary name and the rename, a few microseconds, the new content has a name of its
+  own (``unnamed_file.TEMPORARY_PREFIX``). One that is left behind is removed by the next process that writes in
+  that directory.
+- Power failure: nothing is forced to the medium (no fsync). It would triple the cost of an edit, the editors that
+  work on the same files do not wait for it either, and what is protected here is a file's consistency against
+  programs and people; file systems write the data before such a rename or keep the old file.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NoReturn
+
+from ..errors import PathRefusedError, PlanOutdatedError, ToolFailure
+from .boundary import DIRECTORY_FLAGS
+from .descriptor_path import descriptor_path, descriptors_have_paths
+from .directory_lock import directory_lock
+from .file_metadata import copy_metadata
+from .located import printable
+from .unnamed_file import CannotLinkError, UnnamedFile, remove_leftovers
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
+    from .directory_lock import Held
+    from .located import Located
+
+_COMPARE_BYTES: Final = 256 * 1024
+_READ_FLAGS: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_NOCTTY | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What was written; ``notes`` are sentences for the result about what is not as one would expect."""
+
+    status: os.stat_result
+    notes: tuple[str, ...]
+
+
+def replace_file(
+    located: Located,
+    parts: Sequence[bytes | memoryview],
+    *,
+    expected: bytes | memoryview | Sequence[bytes | memoryview],
+) -> Written:
+    """Replace the located file's content by ``parts``, if it still is ``expected``; blocks.
+
+    Mode, owner, group, extended attributes and access control list are kept where permitted.
+
+    Raises:
+        PlanOutdatedError: the file is not what it was, or not where it was; nothing was changed.
+        ToolFailure: it cannot be written; the file is unchanged, and the text says why and what to do.
+    """
+    views = _views(expected)
+    assert located.parent_fd is not None
+    with (
+        _failures_told(located.path, "the file is unchanged"),
+        directory_lock(located.parent_fd, os.path.dirname(located.path)) as held,
+    ):
+        _require_same_directory(located)
+        notes = _prepared(held)
+        try:
+            return _replace(located, parts, views, notes, anonymous=True)
+        except CannotLinkError:
+            return _replace(located, parts, views, notes, anonymous=False)
+
+
+def create_file(located: Located, parts: Sequence[bytes | memoryview]) -> Written:
+    """Create the located missing file with its missing parents, never over something; blocks.
+
+    The process's umask and the directory's default access control list decide who may use it. Parents that were
+    made here are removed again when the file could not be created.
+
+    Raises:
+        PlanOutdatedError: something has that name by now, or the directory is not where it was.
+        ToolFailure: it cannot be created; nothing was, and the text says why and what to do.
+    """
+    with _failures_told(located.path, "nothing was created"), _parents(located) as directory_fd:
+        directory = os.path.dirname(located.path)
+        with directory_lock(directory_fd, directory) as held:
+            notes = _prepared(held)
+            try:
+                return _create(located, directory_fd, parts, notes, anonymous=True)
+            except CannotLinkError:
+                return _create(located, directory_fd, parts, notes, anonymous=False)
+
+
+def _prepared(held: Held) -> list[str]:
+    if held.fd is not None and held.missing is None:
+        remove_leftovers(held.fd)
+    return [held.missing] if held.missing else []
+
+
+def _replace(
+    located: Located,
+    parts: Sequence[bytes | memoryview],
+    expected: list[memoryview],
+    notes: list[str],
+    *,
+    anonymous: bool,
+) -> Written:
+    directory_fd, name = located.anchor_fd, located.name
+    with ExitStack() as stack:
+        current_fd, before = _open_current(located)
+        stack.callback(os.close, current_fd)
+        if before.st_size != sum(len(view) for view in expected):
+            raise _outdated(located)
+        _require_writable(located)
+        new = stack.enter_context(UnnamedFile(directory_fd, mode=0o600, anonymous=anonymous))
+        new.write(parts)
+        told = [*notes, *copy_metadata(current_fd, before, new.fd)]
+        if before.st_nlink > 1:
+            told.append(f"other names of this file (hard links: {before.st_nlink}) keep the old content")
+        # As late as can be: after everything that takes time, directly before the rename.
+        if not same_content(current_fd, expected):
+            raise _outdated(located)
+        new.take_name()
+        _require_untouched(located, before)
+        new.replace(name)
+        return Written(os.fstat(new.fd), tuple(told))
+
+
+def _create(
+    located: Located, directory_fd: int, parts: Sequence[bytes | memoryview], notes: list[str], *, anonymous: bool
+) -> Written:
+    with UnnamedFile(directory_fd, mode=0o666, anonymous=anonymous) as new:
+        new.write(parts)
+        try:
+            new.publish(located.name)
+        except FileExistsError:
+            raise _outdated(located, "something has this name by now") from None
+        status = os.fstat(new.fd)
+    return Written(status, tuple(notes))
+
+
+# --- the state before ------------------------------------------------------------------------------------------
+
+
+def _open_current(located: Located) -> tuple[int, os.stat_result]:
+    directory_fd, name = located.anchor_fd, located.name
+    try:
+        status = os.stat(name, dir_fd=directory_fd, follow_symlinks=False)
+        if not stat.S_ISREG(status.st_mode):
+            raise _outdated(located, "it is no regular file any more")
+        fd = os.open(name, _READ_FLAGS, dir_fd=directory_fd)
+    except OSError as error:
+        if error.errno in {errno.ENOENT, errno.ELOOP, errno.ENXIO}:
+            raise _outdated(located, "it was removed or replaced") from None
+        raise
+    status = os.fstat(fd)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(fd)
+        raise _outdated(located, "it is no regular file any more")
+    return fd, status
+
+
+def _require_same_directory(located: Located) -> None:
+    """The gate judged a path; a directory that was moved since would carry the write somewhere else."""
+    if not descriptors_have_paths():
+        return
+    expected = os.path.dirname(located.path)
+    for _ in located.missing_parents:
+        expected = os.path.dirname(expected)
+    try:
+        actual = descriptor_path(located.anchor_fd)
+    except OSError:
+        actual = None
+    if actual != expected:
+        raise _outdated(located, "its directory was moved or removed")
+
+
+def _require_writable(located: Located) -> None:
+    """A rename asks for the directory's permission only; that the file itself is read-only is respected too."""
+    effective = os.access in os.supports_effective_ids
+    if not os.access(located.name, os.W_OK, dir_fd=located.anchor_fd, effective_ids=effective):
+        raise PathRefusedError(
+            f"{printable(located.path)}: is read-only for this process; the file is unchanged. "
+            "Its permissions have to be changed before it can be edited."
+        )
+
+
+def same_content(fd: int, expected: Sequence[memoryview]) -> bool:
+    """Whether the file's bytes are exactly ``expected``; reads it once, through one small buffer."""
+    size = min(_COMPARE_BYTES, 1 + max((len(view) for view in expected), default=0))
+    buffer = bytearray(size)
+    window = memoryview(buffer)
+    offset = 0
+    for view in expected:
+        start = 0
+        while start < len(view):
+            want = min(size, len(view) - start)
+            got = os.preadv(fd, [window[:want]], offset)
+            # A bytearray compares blocks of memory; two memoryviews would be compared item by item.
+            if got == 0 or not buffer.startswith(view[start : start + got]):
+                return False
+            start += got
+            offset += got
+    return os.preadv(fd, [window[:1]], offset) == 0
+
+
+def _require_untouched(located: Located, before: os.stat_result) -> None:
+    try:
+        now = os.stat(located.name, dir_fd=located.anchor_fd, follow_symlinks=False)
+    except FileNotFoundError:
+        raise _outdated(located, "it was removed") from None
+    if _identity(now) != _identity(before):
+        raise _outdated(located)
+
+
+def _identity(status: os.stat_result) -> tuple[int, ...]:
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+def _outdated(located: Located, what: str = "it was changed") -> PlanOutdatedError:
+    return PlanOutdatedError(f"{printable(located.path)}: {what} on disk since the change was prepared.")
+
+
+def _views(content: bytes | memoryview | Sequence[bytes | memoryview]) -> list[memoryview]:
+    parts = [content] if isinstance(content, (bytes, bytearray, memoryview)) else content
+    return [memoryview(part).cast("B") for part in parts if memoryview(part).nbytes]
+
+
+# --- missing parents -------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _parents(located: Located) -> Generator[int, None, None]:
+    """The opened directory of the new file; what was made is removed again when the block fails."""
+    with ExitStack() as stack:
+        _require_same_directory(located)
+        directory_fd = located.anchor_fd
+        made: list[tuple[int, str]] = []
+        try:
+            for name in located.missing_parents:
+                child_fd = _make_directory(located, directory_fd, name, made)
+                stack.callback(os.close, child_fd)
+                directory_fd = child_fd
+            yield directory_fd
+        except BaseException:
+            for holder_fd, name in reversed(made):
+                _remove_if_empty(holder_fd, name)
+            raise
+
+
+def _make_directory(located: Located, directory_fd: int, name: str, made: list[tuple[int, str]]) -> int:
+    try:
+        os.mkdir(name, dir_fd=directory_fd)
+        made.append((directory_fd, name))
+    except FileExistsError:
+        pass  # somebody else made it: a directory is as good as ours, and opening it tells anything else
+    except FileNotFoundError:
+        raise _outdated(located, "its directory was removed") from None
+    try:
+        return os.open(name, DIRECTORY_FLAGS | os.O_NOFOLLOW, dir_fd=directory_fd)
+    except OSError as error:
+        if error.errno in {errno.ENOTDIR, errno.ELOOP, errno.ENOENT}:
+            raise _outdated(located, f"the directory {printable(name)} was taken by something else") from None
+        raise
+
+
+def _remove_if_empty(holder_fd: int, name: str) -> None:
+    try:
+        os.rmdir(name, dir_fd=holder_fd)
+    except OSError:
+        return  # somebody uses it by now, or removed it
+
+
+# --- failures --------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _failures_told(path: str, outcome: str) -> Generator[None, None, None]:
+    try:
+        yield
+    except OSError as error:
+        _tell(path, outcome, error)
+
+
+def _tell(path: str, outcome: str, error: OSError) -> NoReturn:
+    number = error.errno or 0
+    if number in {errno.ENOENT, errno.ESTALE}:
+        raise PlanOutdatedError(
+            f"{printable(path)}: its directory was removed since the change was prepared."
+        ) from error
+    kind = PathRefusedError if number in {errno.EACCES, errno.EPERM, errno.EROFS} else ToolFailure
+    advice = _ADVICE.get(number, "Find out why before trying again.")
+    raise kind(f"{printable(path)}: cannot be written ({error.strerror or error}); {outcome}. {advice}") from error
+
+
+_PERMISSION = (
+    "A new file has to be made in its directory, and that is not permitted (or the file is immutable); it is never "
+    "written in place. The directory's permissions have to be changed first."
+)
+_BUSY = "It is a mount point of its own (as single files in containers are) and cannot be replaced; unmount it first."
+_ADVICE = {
+    errno.ENOSPC: "The disk is full: free some space, then try again.",
+    errno.EDQUOT: "The disk quota is used up: free some space, then try again.",
+    errno.EFBIG: "It would be over the file-size limit of this process or file system; write less, or raise the limit.",
+    errno.EROFS: "The file system is read-only; name a file on one that can be written.",
+    errno.EACCES: _PERMISSION,
+    errno.EPERM: _PERMISSION,
+    errno.EBUSY: _BUSY,
+    errno.EXDEV: _BUSY,
+    errno.ENAMETOOLONG: "Use a shorter name.",
+    errno.EMFILE: "This process has too many open files; try again later.",
+    errno.ENFILE: "The system has too many open files; try again later.",
+}

@@ -1,0 +1,235 @@
+"""Resolving a path name by name, following links ourselves and never out of the roots.
+
+The complete way, and the only one where openat2 is missing. Each directory is opened without following links below
+the one before, so what is reached is below the root by construction; an absolute link, or one that climbs above
+its root, starts over at the root that it leads into, or is refused before anything outside is opened.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from typing import TYPE_CHECKING, Final
+
+from ..errors import PathRefusedError
+from .boundary import DIRECTORY_FLAGS, PathMovedError
+from .descriptor_path import descriptor_path, descriptors_have_paths
+from .located import printable
+from .open_leaf import missing_leaf, open_leaf, root_itself
+
+if TYPE_CHECKING:
+    from .boundary import Boundary, Root
+    from .located import Located
+
+_MAX_LINKS: Final = 40  # as Linux has it
+# `..` walks down again from the root, so a hostile path could cost the square of its length.
+_MAX_STEPS: Final = 10_000
+
+
+def walk(boundary: Boundary, asked: str) -> Located:
+    """Resolve ``asked``; the result owns its descriptors.
+
+    Raises:
+        PathMovedError: something changed meanwhile; look again.
+        PathRefusedError: it leaves the roots, or cannot be resolved.
+        OSError: whatever opening may raise.
+    """
+    walker = _Walker(boundary, asked)
+    try:
+        return walker.run()
+    except BaseException:
+        walker.close()
+        raise
+
+
+class _Walker:
+    def __init__(self, boundary: Boundary, asked: str) -> None:
+        self._boundary = boundary
+        self._asked = asked
+        self._fd = -1
+        self._root: Root
+        self._names: list[str] = []  # of the directory that is open now, below its root
+        self._pending: list[str] = []  # innermost first
+        self._links = 0
+        self._steps = 0
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def run(self) -> Located:
+        if self._asked.startswith("/"):
+            self._enter(self._asked)
+        else:
+            self._start(self._boundary.first(), self._asked)
+        while self._pending:
+            name = self._pending.pop()
+            if name == "..":
+                self._up()
+                continue
+            located = self._down(name) if self._pending else self._leaf(name)
+            if located is not None:
+                return located
+        return self._here()
+
+    def _enter(self, path: str) -> None:
+        path = "/" + "/".join(_components(path))
+        entrance = self._boundary.enter(path)
+        if entrance is None:
+            # Perhaps another spelling of a place inside. This only finds the entrance; what lies behind it is
+            # walked and judged like everything else.
+            entrance = self._boundary.enter(os.path.realpath(path)) or self._boundary.enter(_spelled(path))
+        if entrance is None:
+            raise self._boundary.outside(self._asked)
+        self._start(*entrance)
+
+    def _start(self, root: Root, relative: str) -> None:
+        self._root = root
+        self._pending = _components(relative)[::-1]
+        self._names = []
+        self._replace(self._boundary.open(root))
+
+    def _up(self) -> None:
+        if self._names:
+            self._descend_again(self._names[:-1])
+            return
+        above = os.path.dirname(self._root.canonical)
+        self._count_link()
+        self._enter("/".join((above, *reversed(self._pending))))
+
+    def _descend_again(self, names: list[str]) -> None:
+        self._replace(self._boundary.open(self._root))
+        self._names = []
+        for name in names:
+            try:
+                self._step(name)
+            except OSError:
+                raise PathMovedError from None
+
+    def _down(self, name: str) -> Located | None:
+        try:
+            self._step(name)
+        except OSError as error:
+            if error.errno == errno.ENOENT:
+                return self._missing(name)
+            if error.errno not in {errno.ENOTDIR, errno.ELOOP}:
+                raise
+            if not self._follow(name):
+                place = printable(os.path.join(self._place(), name))
+                raise PathRefusedError(
+                    f"{printable(self._asked)}: {place} is not a directory, so nothing lies below it. Check the path."
+                ) from None
+        return None
+
+    def _step(self, name: str) -> None:
+        self._count_step()
+        self._replace(os.open(name, DIRECTORY_FLAGS | os.O_NOFOLLOW, dir_fd=self._fd))
+        self._names.append(name)
+
+    def _leaf(self, name: str) -> Located | None:
+        try:
+            status = os.stat(name, dir_fd=self._fd, follow_symlinks=False)
+        except FileNotFoundError:
+            return self._missing(name)
+        if stat.S_ISLNK(status.st_mode):
+            if not self._follow(name):
+                raise PathMovedError
+            return None
+        if self._asked.endswith("/") and not stat.S_ISDIR(status.st_mode):
+            raise self._not_a_directory()
+        located = open_leaf(
+            self._boundary, self._asked, self._fd, name, status, walked=os.path.join(self._place(), name)
+        )
+        self._fd = -1
+        return located
+
+    def _missing(self, name: str) -> Located:
+        names = (name, *reversed(self._pending))
+        if ".." in names:
+            raise PathRefusedError(
+                f"{printable(self._asked)}: goes up by `..` from a directory that does not exist "
+                f"({printable(os.path.join(self._place(), name))}). Write the path without `..`."
+            )
+        if self._asked.endswith("/"):
+            raise self._not_a_directory()
+        located = missing_leaf(self._boundary, self._asked, self._fd, names, walked=self._place())
+        self._fd = -1
+        return located
+
+    def _here(self) -> Located:
+        """The path ended at the directory that is open now: at a root, or by `..`."""
+        if self._names:
+            name = self._names[-1]
+            self._descend_again(self._names[:-1])
+            located = self._leaf(name)
+            if located is None:
+                raise PathMovedError
+            return located
+        located = root_itself(self._boundary, self._asked, self._fd, self._root.canonical)
+        self._fd = -1
+        return located
+
+    def _follow(self, name: str) -> bool:
+        """Put a link's target in front of what is pending; False when it is no link."""
+        try:
+            target = os.readlink(name, dir_fd=self._fd)
+        except OSError as error:
+            if error.errno == errno.EINVAL:
+                return False
+            raise PathMovedError from None
+        self._count_link()
+        if target.startswith("/"):
+            self._enter("/".join((target, *reversed(self._pending))))
+        else:
+            self._pending.extend(reversed(_components(target)))
+        return True
+
+    def _count_link(self) -> None:
+        self._links += 1
+        if self._links > _MAX_LINKS:
+            raise PathRefusedError(
+                f"{printable(self._asked)}: leads through more than {_MAX_LINKS} links, probably a loop. "
+                "Name the file itself."
+            )
+
+    def _count_step(self) -> None:
+        self._steps += 1
+        if self._steps > _MAX_STEPS:
+            raise PathRefusedError(
+                f"{printable(self._asked)}: takes more than {_MAX_STEPS} steps to resolve. Write it without `..`."
+            )
+
+    def _replace(self, fd: int) -> None:
+        self.close()
+        self._fd = fd
+
+    def _place(self) -> str:
+        return os.path.join(self._root.canonical, *self._names)
+
+    def _not_a_directory(self) -> PathRefusedError:
+        return PathRefusedError(
+            f"{printable(self._asked)}: ends in a slash and is not a directory. Leave the slash out to name a file."
+        )
+
+
+def _components(path: str) -> list[str]:
+    return [name for name in path.split("/") if name not in {"", "."}]
+
+
+def _spelled(path: str) -> str:
+    """The path as the file system spells the directory it lies in, where case or normal form do not matter."""
+    parent, name = os.path.split(path)
+    if not descriptors_have_paths():
+        return path
+    try:
+        fd = os.open(parent, DIRECTORY_FLAGS)
+    except OSError:
+        return path
+    try:
+        return os.path.join(descriptor_path(fd), name)
+    except OSError:
+        return path
+    finally:
+        os.close(fd)

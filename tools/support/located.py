@@ -1,0 +1,124 @@
+"""A path that was resolved and opened inside the roots: what the gate judges and the commit uses."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from ..errors import PathRefusedError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
+Kind = Literal["file", "directory", "fifo", "socket", "device", "missing", "other"]
+
+
+@dataclass(slots=True, kw_only=True)
+class Located:
+    """One place below a root, with the descriptors that hold on to it. Close it, or use it as a context manager.
+
+    Attributes:
+        root: canonical root that the path lies in (the innermost one where roots are nested).
+        path: canonical, symlink-free path; for a link inside the roots the path of what it leads to.
+        name: final component below ``parent_fd``; "" only for a root itself.
+        parent_fd: the opened directory that really holds ``name``; None while parents are missing.
+        anchor_fd: the innermost directory that exists: ``parent_fd``, or where the missing parents start.
+        missing_parents: directory names that are still to be created below ``anchor_fd``, outermost first.
+        fd: the regular file, opened for reading and non-blocking; None for everything else.
+        status: what ``fstat`` says of it; None when nothing is there.
+        kind: what is there.
+        unreadable: why a regular file could not be opened for reading; None where it was.
+    """
+
+    root: str
+    path: str
+    name: str
+    parent_fd: int | None
+    anchor_fd: int
+    missing_parents: tuple[str, ...] = ()
+    fd: int | None = None
+    status: os.stat_result | None = None
+    kind: Kind
+    unreadable: OSError | None = None
+    _closed: bool = field(default=False, repr=False)
+
+    def require_file(self) -> int:
+        """The descriptor of the regular file.
+
+        Raises:
+            PathRefusedError: it is missing, unreadable or no regular file; the text says which, and what to do.
+        """
+        if self.fd is None:
+            raise PathRefusedError(self._why_no_file())
+        return self.fd
+
+    def close(self) -> None:
+        """Release the descriptors; safe to call twice."""
+        if self._closed:
+            return
+        self._closed = True
+        os.close(self.anchor_fd)
+        if self.fd is not None:
+            os.close(self.fd)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _why_no_file(self) -> str:
+        shown = printable(self.path)
+        if self.kind == "missing":
+            return self._why_missing(shown)
+        if self.kind == "directory":
+            return (
+                f"{shown}: is a directory, not a file; list it (ListDir, where that tool is offered) "
+                "and name a file inside it."
+            )
+        if self.kind == "file":
+            reason = self.unreadable.strerror if self.unreadable else "it is not open"
+            return f"{shown}: cannot be opened for reading ({reason}); its permissions have to be changed first."
+        return f"{shown}: is {_what(self.status)}, not a regular file; it is not opened. Name a regular file."
+
+    def _why_missing(self, shown: str) -> str:
+        where = f"no such file: {shown} (root {printable(self.root)})"
+        if self.missing_parents:
+            top = os.path.join(self.path[: -len("/".join((*self.missing_parents, self.name)))], self.missing_parents[0])
+            return f"{where}: the directory {printable(top)} does not exist. Check the path; Glob or a listing helps."
+        return f"{where}. Check the name; a relative path starts at the first root."
+
+
+def kind_of(mode: int) -> Kind:
+    """The kind for the mode bits of something that exists."""
+    return _KINDS.get(stat.S_IFMT(mode), "other")
+
+
+def printable(path: str) -> str:
+    """The path as text that can be sent: names that are not UTF-8 are shown with their bytes escaped."""
+    return path.encode("utf-8", "backslashreplace").decode()
+
+
+_KINDS: dict[int, Kind] = {
+    stat.S_IFREG: "file",
+    stat.S_IFDIR: "directory",
+    stat.S_IFIFO: "fifo",
+    stat.S_IFSOCK: "socket",
+    stat.S_IFCHR: "device",
+    stat.S_IFBLK: "device",
+}
+_WORDS = {
+    stat.S_IFIFO: "a FIFO (named pipe)",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a character device",
+    stat.S_IFBLK: "a block device",
+}
+
+
+def _what(status: os.stat_result | None) -> str:
+    return _WORDS.get(stat.S_IFMT(status.st_mode), "a special file") if status else "a special file"
