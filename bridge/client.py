@@ -1,0 +1,428 @@
+"""A small headless LSP client for the bridge: start it, synchronise documents, list and call tools.
+
+For scripts, the demo and tests. It speaks plain LSP as an editor without a plugin would, plus the two requests
+``openbuffer/listTools`` and ``openbuffer/callTool``. What the server asks (``workspace/applyEdit``, ...) goes to the
+handlers given; the process it started is always ended by it::
+
+    async with BridgeClient(["/path/to/workspace"]) as client:
+        answer = await client.call_tool("Read", {"filePath": "notes.txt"})
+
+Errors::
+
+    BridgeError
+    ├── BridgeStartError      the server process could not be started, or did not answer ``initialize``
+    ├── BridgeEndedError      the server ended, or what it wrote is no LSP
+    ├── BridgeTimeoutError    no answer in time; the request was withdrawn
+    └── BridgeRequestError    the server refused the request itself (a JSON-RPC error)
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import os
+import sys
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import anyio
+
+from .framing import BadFrame, FrameReader
+from .protocol import CALL_TOOL, LIST_TOOLS
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
+    from .protocol import CallToolParams, CallToolResult, ListToolsResult, ToolDescription, ToolError
+
+SERVER_COMMAND: Final = (sys.executable, "-P", "-m", "openbuffer.bridge", "serve")
+"""The server of this very installation; ``-P`` keeps modules of the current directory out of it."""
+
+ANSWER_TIMEOUT_S: Final = 60.0
+START_TIMEOUT_S: Final = 30.0
+END_TIMEOUT_S: Final = 3.0
+"""How long each step of ending the server (shutdown, end of input, SIGTERM) may take before the next is tried."""
+
+STDERR_KEPT_BYTES: Final = 4_096
+"""The tail of what the server wrote to stderr; it goes into the error when the server ends."""
+
+RequestHandler = Callable[[Any], Awaitable[Any]]
+"""Answers one request of the server: takes its params, returns the result."""
+
+NotificationHandler = Callable[[str, Any], None]
+"""Takes a notification of the server (method, params); must not block."""
+
+
+class BridgeError(Exception):
+    """The client and its server did not get through to each other."""
+
+
+class BridgeStartError(BridgeError):
+    """The server process could not be started, or did not answer ``initialize``."""
+
+
+class BridgeEndedError(BridgeError):
+    """The server ended, or what it wrote is no LSP; what became of open requests is not known."""
+
+
+class BridgeTimeoutError(BridgeError):
+    """No answer in time; the request was withdrawn with ``$/cancelRequest``."""
+
+
+class BridgeRequestError(BridgeError):
+    """The server answered with a JSON-RPC error."""
+
+    def __init__(self, message: str, code: int, data: Any = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.data = data
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolAnswer:
+    """The answer of ``openbuffer/callTool``: ``data`` of a call that ran, or ``error`` of one that did not."""
+
+    name: str
+    is_error: bool
+    data: Any = None
+    error: ToolError | None = None
+
+    @classmethod
+    def from_json(cls, answer: CallToolResult) -> Self:
+        """Read the wire form."""
+        return cls(name=answer["name"], is_error=answer["isError"], data=answer.get("data"), error=answer.get("error"))
+
+    @property
+    def output(self) -> str:
+        """The text a person reads: a built-in tool's output, or why there is none."""
+        if self.error is not None:
+            return self.error["message"]
+        data = self.data
+        if isinstance(data, dict):
+            fields = cast("dict[str, Any]", data)
+            return str(fields.get("error") or fields.get("output", ""))
+        return "" if data is None else str(data)
+
+
+class BridgeClient:
+    """One server process and the connection to it, as an async context manager.
+
+    Args:
+        roots: the workspace folders, first one first.
+        command: the server to start; :data:`SERVER_COMMAND` unless given.
+        handlers: answers to requests of the server, by method; any other is answered "method not found".
+        on_notification: told every notification of the server.
+        position_encodings: what this client offers, best first.
+        answer_timeout_s: how long a request may take unless the call says otherwise.
+    """
+
+    def __init__(
+        self,
+        roots: Sequence[str | Path],
+        *,
+        command: Sequence[str] = SERVER_COMMAND,
+        handlers: Mapping[str, RequestHandler] | None = None,
+        on_notification: NotificationHandler | None = None,
+        position_encodings: Sequence[str] = ("utf-8", "utf-16"),
+        answer_timeout_s: float = ANSWER_TIMEOUT_S,
+    ) -> None:
+        self.server_capabilities: Mapping[str, Any] = {}
+        self._roots = [Path(root).absolute() for root in roots]
+        self._command = tuple(command)
+        self._handlers = {**_STANDARD_HANDLERS, **(handlers or {})}
+        self._on_notification = on_notification
+        self._position_encodings = list(position_encodings)
+        self._answer_timeout_s = answer_timeout_s
+        self._ids = itertools.count(1)
+        self._pending: dict[int, _Reply] = {}
+        self._outgoing, self._frames = anyio.create_memory_object_stream[bytes](math.inf)
+        self._ended: str | None = None
+        self._stderr = bytearray()
+        self._stderr_read = anyio.Event()
+
+    # --- life ----------------------------------------------------------------------------------------------
+
+    async def __aenter__(self) -> Self:
+        """Start the server and shake hands.
+
+        Raises:
+            BridgeStartError: it could not be started or did not answer.
+        """
+        try:
+            self._process = await anyio.open_process(
+                self._command,
+                cwd=self._roots[0] if self._roots else None,
+                # Its own session: Ctrl-C on our terminal is ours to handle, and we end the server ourselves.
+                start_new_session=True,
+            )
+        except OSError as error:
+            self._outgoing.close()
+            self._frames.close()
+            raise BridgeStartError(f"{self._command[0]} could not be started: {error.strerror}") from error
+        self._tasks = anyio.create_task_group()
+        await self._tasks.__aenter__()
+        self._tasks.start_soon(self._write_frames)
+        self._tasks.start_soon(self._read_messages)
+        self._tasks.start_soon(self._read_stderr)
+        try:
+            await self._initialize()
+        except BaseException as error:
+            await self._end()
+            if isinstance(error, BridgeError):
+                raise BridgeStartError(f"the server did not start: {error}") from error
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End the server, by force where asking does not help."""
+        await self._end()
+
+    @property
+    def pid(self) -> int:
+        """The process id of the server."""
+        return self._process.pid
+
+    async def _initialize(self) -> None:
+        folders = [{"uri": root.as_uri(), "name": root.name} for root in self._roots]
+        params = {
+            "processId": os.getpid(),
+            "clientInfo": {"name": "openbuffer headless client"},
+            "rootUri": folders[0]["uri"] if folders else None,
+            "workspaceFolders": folders,
+            "capabilities": {
+                "general": {"positionEncodings": self._position_encodings},
+                "textDocument": {"synchronization": {"didSave": True}},
+                "window": {"workDoneProgress": True},
+                "workspace": {
+                    "applyEdit": True,
+                    "workspaceEdit": {"documentChanges": True},
+                    "workspaceFolders": True,
+                },
+            },
+        }
+        result = await self.request("initialize", params, timeout_s=START_TIMEOUT_S)
+        self.server_capabilities = result["capabilities"]
+        self.notify("initialized", {})
+
+    async def _end(self) -> None:
+        with anyio.CancelScope(shield=True):
+            with suppress(BridgeError, TimeoutError), anyio.fail_after(END_TIMEOUT_S):
+                await self.request("shutdown", timeout_s=END_TIMEOUT_S)
+                self.notify("exit")
+            # Closing the queue closes the server's input, once all that is in it was sent.
+            for push in (self._outgoing.close, self._process.terminate, self._process.kill):
+                with suppress(OSError):
+                    push()
+                with anyio.move_on_after(END_TIMEOUT_S):
+                    await self._process.wait()
+                    break
+        self._tasks.cancel_scope.cancel()
+        try:
+            await self._tasks.__aexit__(None, None, None)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._process.aclose()
+
+    # --- tools ---------------------------------------------------------------------------------------------
+
+    async def list_tools(self) -> Sequence[ToolDescription]:
+        """Name, description, inputSchema and capabilities of every tool."""
+        result: ListToolsResult = await self.request(LIST_TOOLS, {})
+        return result["tools"]
+
+    async def call_tool(self, name: str, arguments: Mapping[str, Any], *, timeout_s: float | None = None) -> ToolAnswer:
+        """Call a tool and wait for its answer; cancelling withdraws the call.
+
+        Raises:
+            BridgeEndedError, BridgeTimeoutError, BridgeRequestError: see the module.
+        """
+        params: CallToolParams = {"name": name, "arguments": arguments}
+        return ToolAnswer.from_json(await self.request(CALL_TOOL, params, timeout_s=timeout_s))
+
+    # --- documents -----------------------------------------------------------------------------------------
+
+    def did_open(self, uri: str, text: str, *, version: int = 1, language_id: str = "plaintext") -> None:
+        """Tell that a document is open with this text."""
+        document = {"uri": uri, "languageId": language_id, "version": version, "text": text}
+        self.notify("textDocument/didOpen", {"textDocument": document})
+
+    def did_change(self, uri: str, version: int, changes: Sequence[Mapping[str, Any]]) -> None:
+        """Tell changes: ``{"text": whole}`` or ``{"range": ..., "text": part}``, applied in order."""
+        params = {"textDocument": {"uri": uri, "version": version}, "contentChanges": list(changes)}
+        self.notify("textDocument/didChange", params)
+
+    def did_save(self, uri: str) -> None:
+        """Tell that the document is on disk now."""
+        self.notify("textDocument/didSave", {"textDocument": {"uri": uri}})
+
+    def did_close(self, uri: str) -> None:
+        """Tell that the document is not open any more."""
+        self.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
+
+    # --- messages ------------------------------------------------------------------------------------------
+
+    async def request(self, method: str, params: Any = None, *, timeout_s: float | None = None) -> Any:
+        """Send a request and wait for its result.
+
+        Raises:
+            BridgeEndedError, BridgeTimeoutError, BridgeRequestError: see the module.
+        """
+        timeout_s = self._answer_timeout_s if timeout_s is None else timeout_s
+        number = next(self._ids)
+        reply = self._pending[number] = _Reply()
+        try:
+            with anyio.fail_after(timeout_s):
+                self._send({"id": number, "method": method, "params": params})
+                await reply.arrived.wait()
+        except TimeoutError:
+            self._withdraw(number)
+            raise BridgeTimeoutError(f"{method}: no answer in {timeout_s:g} s; what became of it is unknown") from None
+        except anyio.get_cancelled_exc_class():
+            self._withdraw(number)
+            raise
+        finally:
+            del self._pending[number]
+        return self._result(method, reply)
+
+    def notify(self, method: str, params: Any = None) -> None:
+        """Send a notification, without waiting for it to be read; messages keep their order.
+
+        Raises:
+            BridgeEndedError: the server is gone.
+        """
+        self._send({"method": method, "params": params})
+
+    def _result(self, method: str, reply: _Reply) -> Any:
+        if reply.message is None:
+            raise BridgeEndedError(f"{method}: {self._ended}")
+        error = reply.message.get("error")
+        if error is not None:
+            raise BridgeRequestError(f"{method}: {error.get('message')}", error.get("code", 0), error.get("data"))
+        return reply.message.get("result")
+
+    def _withdraw(self, number: int) -> None:
+        with suppress(BridgeEndedError):
+            self.notify("$/cancelRequest", {"id": number})
+
+    def _send(self, message: dict[str, Any]) -> None:
+        if self._ended is not None:
+            raise BridgeEndedError(self._ended)
+        if message.get("params", ...) is None:
+            del message["params"]
+        # ASCII, so that no text can make invalid UTF-8 of it (lone surrogates).
+        body = json.dumps({"jsonrpc": "2.0", **message}, separators=(",", ":")).encode("ascii")
+        try:
+            self._outgoing.send_nowait(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            raise BridgeEndedError("the server takes no more input") from None
+
+    async def _write_frames(self) -> None:
+        assert self._process.stdin is not None
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+            async with self._frames, self._process.stdin as stdin:
+                async for frame in self._frames:
+                    await stdin.send(frame)
+
+    async def _read_messages(self) -> None:
+        assert self._process.stdout is not None
+        frames = FrameReader()
+        not_lsp = None
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+            async for chunk in self._process.stdout:
+                try:
+                    for frame in frames.feed(chunk):
+                        self._dispatch(_message(frame))
+                except _NotLspError as error:
+                    not_lsp = f"the server's output is no LSP: {error}"
+                    break
+        self._ended = not_lsp or await self._last_words()
+        for reply in self._pending.values():
+            reply.arrived.set()
+
+    def _dispatch(self, message: Mapping[str, Any]) -> None:
+        method = message.get("method")
+        if method is None:
+            reply = self._pending.get(message.get("id", 0))
+            if reply is not None:  # an answer to a withdrawn request has nobody waiting for it
+                reply.message = message
+                reply.arrived.set()
+        elif "id" in message:
+            self._tasks.start_soon(self._answer, message["id"], method, message.get("params"))
+        elif self._on_notification is not None:
+            self._on_notification(method, message.get("params"))
+
+    async def _answer(self, number: Any, method: str, params: Any) -> None:
+        handler = self._handlers.get(method)
+        answer: dict[str, Any]
+        if handler is None:
+            answer = {"error": {"code": -32601, "message": f"this client does not know {method}"}}
+        else:
+            try:
+                answer = {"result": await handler(params)}
+            except Exception as error:  # noqa: BLE001  the server is owed an answer whatever went wrong here
+                answer = {"error": {"code": -32603, "message": f"{method}: {error}"}}
+        with suppress(BridgeEndedError):
+            self._send({"id": number, **answer})
+
+    async def _last_words(self) -> str:
+        reason = "the server closed its output"
+        with anyio.move_on_after(END_TIMEOUT_S):
+            await self._stderr_read.wait()
+            reason = f"the server ended with exit code {await self._process.wait()}"
+        last_words = self._stderr.decode(errors="replace").strip()
+        return f"{reason}; it said: {last_words}" if last_words else reason
+
+    async def _read_stderr(self) -> None:
+        assert self._process.stderr is not None
+        with suppress(anyio.BrokenResourceError):
+            async for chunk in self._process.stderr:
+                self._stderr += chunk
+                del self._stderr[:-STDERR_KEPT_BYTES]
+        self._stderr_read.set()
+
+
+@dataclass(slots=True)
+class _Reply:
+    """The place an answer is put; no message once it has arrived means that the connection ended."""
+
+    arrived: anyio.Event = field(default_factory=anyio.Event)
+    message: Mapping[str, Any] | None = None
+
+
+class _NotLspError(Exception):
+    """The server wrote something that is no message."""
+
+
+def _message(frame: bytes | BadFrame) -> Mapping[str, Any]:
+    if isinstance(frame, BadFrame):
+        raise _NotLspError(frame.reason)
+    try:
+        message = json.loads(frame)
+    except (ValueError, RecursionError) as error:
+        raise _NotLspError(f"a message is not JSON ({error})") from None
+    if not isinstance(message, dict):
+        raise _NotLspError("a message is not a JSON object")
+    return message  # pyright: ignore[reportUnknownVariableType]  JSON object keys are strings
+
+
+async def _nothing(_params: Any) -> None:
+    """Agree, with nothing to tell."""
+
+
+async def _no_configuration(params: Any) -> list[None]:
+    return [None] * len(params["items"])
+
+
+_STANDARD_HANDLERS: Final[Mapping[str, RequestHandler]] = {
+    "client/registerCapability": _nothing,
+    "client/unregisterCapability": _nothing,
+    "window/workDoneProgress/create": _nothing,
+    "workspace/configuration": _no_configuration,
+}

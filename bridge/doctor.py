@@ -1,0 +1,158 @@
+"""``openbuffer doctor``: what works here, what does not, and how to get it.
+
+Exit code 0 when the main job works (reading and changing unsaved text through the server), 1 when it does not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from .findings import Finding
+from .terminal import terminal_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .terminal import Terminal, Tone
+
+PYTHON_OLDEST: Final = (3, 11)
+
+_TONES: Final[dict[str, Tone]] = {"good": "good", "note": "warn", "bad": "bad"}
+_REINSTALL: Final = "install again: pip install --force-reinstall openbuffer"
+_SELF_TEST_TIMEOUT_S: Final = 30.0
+
+
+def doctor(root: Path | None, *, as_json: bool) -> int:
+    """Examine this installation and the workspace ``root`` (here unless given); returns the exit code."""
+    findings = list(examine_installation())
+    # The rest imports what the installation has just been searched for.
+    if not _bad(findings):
+        from .doctor_files import examine_root  # noqa: PLC0415  see above
+
+        findings.append(try_the_main_job())
+        findings += examine_root((root or Path()).absolute())
+        findings += examine_companions()
+    if as_json:
+        report = {"works": not _bad(findings), "findings": [finding.to_json() for finding in findings]}
+        print(json.dumps(report))  # noqa: T201  a command line prints
+    else:
+        show(findings, terminal_for(sys.stdout))
+    return 1 if _bad(findings) else 0
+
+
+def _bad(findings: list[Finding]) -> list[str]:
+    return [finding.name for finding in findings if finding.state == "bad"]
+
+
+def show(findings: list[Finding], terminal: Terminal) -> None:
+    """Print the findings and what they add up to."""
+    width = max(len(finding.name) for finding in findings)
+    margin = 4 if terminal.marks else 7
+    for finding in findings:
+        terminal.print(f"{terminal.mark(_TONES[finding.state])} {finding.name:<{width}}  {finding.detail}")
+        if finding.fix is not None and finding.state != "good":
+            terminal.print(f"{' ' * (width + margin)}{terminal.paint('strong', 'fix:')} {finding.fix}")
+    bad = _bad(findings)
+    if bad:
+        terminal.print(terminal.paint("bad", f"openbuffer does not work here: {', '.join(bad)}"))
+    else:
+        terminal.print(terminal.paint("good", "openbuffer works here"))
+
+
+def examine_installation() -> Iterator[Finding]:
+    """Python and the packages that openbuffer says it needs."""
+    yield _python()
+    try:
+        distribution = metadata.distribution("openbuffer")
+    except metadata.PackageNotFoundError:
+        yield Finding("openbuffer", "bad", "is imported but not installed", "pip install openbuffer")
+        return
+    yield Finding("openbuffer", "good", distribution.version)
+    for requirement in distribution.requires or ():
+        if "extra ==" not in requirement:
+            yield _package(requirement)
+
+
+def _python() -> Finding:
+    version = f"{platform.python_implementation()} {platform.python_version()} on {platform.platform(terse=True)}"
+    if sys.version_info >= PYTHON_OLDEST:
+        return Finding("Python", "good", version)
+    oldest = ".".join(map(str, PYTHON_OLDEST))
+    return Finding("Python", "bad", f"{version}; {oldest} is needed", f"install Python {oldest} or newer")
+
+
+def _package(requirement: str) -> Finding:
+    name = re.split(r"[^A-Za-z0-9._-]", requirement, maxsplit=1)[0]
+    try:
+        return Finding(name, "good", metadata.version(name))
+    except metadata.PackageNotFoundError:
+        return Finding(name, "bad", f"is missing ({requirement})", _REINSTALL)
+
+
+def try_the_main_job() -> Finding:
+    """Start the real server, open a document with unsaved text, and have Read tell that text."""
+    import anyio  # noqa: PLC0415  one of the packages that the doctor looks for
+
+    with tempfile.TemporaryDirectory(prefix="openbuffer-doctor-") as directory:
+        file = Path(os.path.realpath(directory), "unsaved.txt")
+        file.write_text("this is on the disk\n", encoding="utf-8")
+        return anyio.run(_read_unsaved, file, "this is not on the disk\n")
+
+
+async def _read_unsaved(file: Path, unsaved: str) -> Finding:
+    from .client import BridgeClient, BridgeError  # noqa: PLC0415  likewise
+
+    try:
+        async with BridgeClient([file.parent], answer_timeout_s=_SELF_TEST_TIMEOUT_S) as client:
+            client.did_open(file.as_uri(), unsaved)
+            answer = await client.call_tool("Read", {"filePath": str(file)})
+    except BridgeError as error:
+        return Finding("server", "bad", str(error), _REINSTALL)
+    if answer.is_error or unsaved.strip() not in answer.output:
+        return Finding("server", "bad", f"an unsaved document is not read: {answer.output!r}", _REINSTALL)
+    return Finding("server", "good", "starts, and reads an unsaved document")
+
+
+def examine_companions() -> Iterator[Finding]:
+    """Programs that are not needed for the main job."""
+    yield _nvim()
+    yield _program("rg", "Grep will be faster with it", "install ripgrep", "--version")
+    yield _program("bwrap", "commands will be confined by it (Linux)", "install bubblewrap", "--version")
+
+
+def _nvim() -> Finding:
+    from .demo_nvim import HOW_TO_GET_NVIM, NVIM_OLDEST, find_nvim, nvim_version  # noqa: PLC0415  likewise
+
+    nvim = find_nvim()
+    version = nvim_version(nvim) if nvim is not None else None
+    if nvim is None or version is None:
+        what = f"{nvim} does not run" if nvim else "not found"
+        return Finding("nvim", "note", f"{what}; only `openbuffer demo --editor nvim` needs it here", HOW_TO_GET_NVIM)
+    shown = f"{'.'.join(map(str, version))} ({nvim})"
+    if version < NVIM_OLDEST:
+        return Finding("nvim", "note", f"{shown} is older than {'.'.join(map(str, NVIM_OLDEST))}", HOW_TO_GET_NVIM)
+    return Finding("nvim", "good", shown)
+
+
+def _program(name: str, use: str, fix: str, *arguments: str) -> Finding:
+    path = shutil.which(name)
+    if path is None:
+        return Finding(name, "note", f"not found; {use}", fix)
+    try:
+        done = subprocess.run(  # noqa: S603  a fixed question to a program of the user's PATH
+            [path, *arguments], capture_output=True, stdin=subprocess.DEVNULL, timeout=10, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return Finding(name, "note", f"{path} does not run; {use}", fix)
+    first = done.stdout.decode(errors="replace").strip().partition("\n")[0]
+    return Finding(name, "good", f"{first} ({path})")

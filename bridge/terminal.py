@@ -1,0 +1,62 @@
+"""What the command line prints: colours and marks on a terminal, plain text anywhere else."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+Tone = Literal["good", "bad", "warn", "strong", "faint"]
+
+PLAIN_WIDTH: Final = 80
+"""Columns when nobody looks at a terminal, so that piped output is the same everywhere."""
+
+_SGR: Final[dict[Tone, str]] = {"good": "32", "bad": "31", "warn": "33", "strong": "1", "faint": "2"}
+_MARKS: Final[dict[Tone, tuple[str, str]]] = {"good": ("✓", "ok  "), "bad": ("✗", "FAIL"), "warn": ("•", "note")}
+
+
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """A stream and what it can show. Colours follow https://no-color.org."""
+
+    stream: TextIO
+    colours: bool
+    marks: bool
+    width: int
+
+    def print(self, line: str = "") -> None:
+        """Write one line and let it be seen at once."""
+        self.stream.write(line + "\n")
+        self.stream.flush()
+
+    def paint(self, tone: Tone, text: str) -> str:
+        """The text in a tone, where there are colours."""
+        return f"\x1b[{_SGR[tone]}m{text}\x1b[0m" if self.colours else text
+
+    def mark(self, tone: Tone) -> str:
+        """The sign of an outcome: a coloured mark, or a word."""
+        sign, word = _MARKS[tone]
+        return self.paint(tone, sign if self.marks else word)
+
+
+def terminal_for(stream: TextIO) -> Terminal:
+    """Find out what the stream can show."""
+    seen = stream.isatty()
+    return Terminal(
+        stream,
+        colours=seen and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb",
+        marks=seen and _can_show(stream, "✓✗•"),
+        width=shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns if seen else PLAIN_WIDTH,
+    )
+
+
+def _can_show(stream: TextIO, text: str) -> bool:
+    try:
+        text.encode(stream.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True

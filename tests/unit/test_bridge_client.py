@@ -1,0 +1,231 @@
+"""The headless client against servers that behave badly; the real server is in tests/e2e."""
+
+from __future__ import annotations
+
+import os
+import sys
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import pytest
+from openbuffer.bridge.client import (
+    BridgeClient,
+    BridgeEndedError,
+    BridgeRequestError,
+    BridgeStartError,
+    BridgeTimeoutError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+PRELUDE = """
+import json, os, signal, sys, time
+def read():
+    length = None
+    while (line := sys.stdin.buffer.readline().strip()):
+        length = int(line.split(b":")[1])
+    if length is None:
+        sys.exit(0)
+    return json.loads(sys.stdin.buffer.read(length))
+def send(**message):
+    body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+    sys.stdout.buffer.write(b"Content-Length: %d\\r\\n\\r\\n%s" % (len(body), body))
+    sys.stdout.buffer.flush()
+def shake_hands():
+    send(id=read()["id"], result={"capabilities": {}})
+    read()
+def answer_all():
+    while True:
+        message = read()
+        if "id" in message and "method" in message:
+            send(id=message["id"], result=None)
+        if message.get("method") == "exit":
+            sys.exit(0)
+"""
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Callable[[str], list[str]]:
+    """The command of a server with this behaviour."""
+
+    def command(behaviour: str) -> list[str]:
+        script = tmp_path / "server.py"
+        script.write_text(PRELUDE + textwrap.dedent(behaviour))
+        return [sys.executable, "-I", str(script)]
+
+    return command
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+async def test_a_program_that_does_not_exist_is_told(tmp_path: Path) -> None:
+    with pytest.raises(BridgeStartError, match=r"/no/such/server could not be started: No such file"):
+        async with BridgeClient([tmp_path], command=["/no/such/server"]):
+            pass
+
+
+async def test_a_server_that_ends_at_once_is_told_with_its_last_words(tmp_path: Path, server: Any) -> None:
+    command = server("sys.exit('no pygls here')")
+    with pytest.raises(BridgeStartError, match=r"exit code 1; it said: no pygls here"):
+        async with BridgeClient([tmp_path], command=command):
+            pass
+
+
+async def test_output_that_is_no_lsp_ends_the_connection_and_the_server(
+    tmp_path: Path, server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("openbuffer.bridge.client.END_TIMEOUT_S", 0.2)
+    command = server("print('Welcome to my server', flush=True); time.sleep(60)")
+    client = BridgeClient([tmp_path], command=command)
+    with pytest.raises(BridgeStartError, match="the server's output is no LSP"):
+        async with client:
+            pass
+    assert not alive(client.pid)
+
+
+async def test_a_server_that_dies_during_a_request_fails_that_request_and_later_ones(
+    tmp_path: Path, server: Any
+) -> None:
+    command = server("shake_hands(); read(); os._exit(7)")
+    async with BridgeClient([tmp_path], command=command) as client:
+        with pytest.raises(BridgeEndedError, match=r"openbuffer/callTool: the server ended with exit code 7"):
+            await client.call_tool("Read", {})
+        with pytest.raises(BridgeEndedError, match="exit code 7"):
+            await client.list_tools()
+
+
+async def test_a_json_rpc_error_keeps_its_code_and_data(tmp_path: Path, server: Any) -> None:
+    command = server("""
+        shake_hands()
+        send(id=read()["id"], error={"code": -32602, "message": "no name", "data": [1]})
+        answer_all()
+    """)
+    async with BridgeClient([tmp_path], command=command) as client:
+        with pytest.raises(BridgeRequestError, match="openbuffer/callTool: no name") as caught:
+            await client.call_tool("Read", {})
+    assert (caught.value.code, caught.value.data) == (-32602, [1])
+
+
+async def test_a_request_without_an_answer_times_out_and_is_withdrawn(tmp_path: Path, server: Any) -> None:
+    command = server("""
+        shake_hands()
+        asked, withdrawn = read(), read()
+        send(method="seen", params=[asked["id"], withdrawn])
+        send(id=asked["id"], result="late")
+        answer_all()
+    """)
+    seen: list[Any] = []
+    arrived = anyio.Event()
+
+    def notified(_method: str, params: Any) -> None:
+        seen.append(params)
+        arrived.set()
+
+    async with BridgeClient([tmp_path], command=command, on_notification=notified) as client:
+        with pytest.raises(BridgeTimeoutError, match=r"silent: no answer in 0.1 s"):
+            await client.request("silent", {}, timeout_s=0.1)
+        await arrived.wait()
+        number, withdrawn = seen[0]
+        assert withdrawn["method"] == "$/cancelRequest"
+        assert withdrawn["params"] == {"id": number}
+        assert await client.request("still alive", {}) is None
+
+
+async def test_cancelling_a_request_withdraws_it(tmp_path: Path, server: Any) -> None:
+    command = server("""
+        shake_hands()
+        read(); send(method="asked"); send(method=read()["method"])
+        answer_all()
+    """)
+    seen: list[str] = []
+    wake = anyio.Event()
+
+    def notified(method: str, _params: Any) -> None:
+        nonlocal wake
+        seen.append(method)
+        wake.set()
+        wake = anyio.Event()
+
+    async with BridgeClient([tmp_path], command=command, on_notification=notified) as client:
+        async with anyio.create_task_group() as tasks:
+            first = wake
+            tasks.start_soon(client.request, "endless", {})
+            await first.wait()
+            second = wake
+            tasks.cancel_scope.cancel()
+        await second.wait()
+    assert seen == ["asked", "$/cancelRequest"]
+
+
+async def test_requests_of_the_server_get_the_handlers_answer_or_an_error(tmp_path: Path, server: Any) -> None:
+    command = server("""
+        shake_hands()
+        start = read()
+        answers = []
+        for number, method in enumerate(["editor/echo", "editor/fails", "editor/unknown", "workspace/configuration"]):
+            send(id=number, method=method, params={"items": [1, 2]})
+            answer = read()
+            answers.append(answer.get("result") or answer["error"])
+        send(id=start["id"], result=answers)
+        answer_all()
+    """)
+
+    async def echo(params: Any) -> Any:
+        return params
+
+    async def fails(_params: Any) -> Any:
+        raise RuntimeError("no window")
+
+    handlers = {"editor/echo": echo, "editor/fails": fails}
+    async with BridgeClient([tmp_path], command=command, handlers=handlers) as client:
+        answers = await client.request("start", {})
+    assert answers == [
+        {"items": [1, 2]},
+        {"code": -32603, "message": "editor/fails: no window"},
+        {"code": -32601, "message": "this client does not know editor/unknown"},
+        [None, None],
+    ]
+
+
+async def test_a_chatty_stderr_does_not_block_the_server(tmp_path: Path, server: Any) -> None:
+    command = server("sys.stderr.write('x' * 3_000_000); sys.stderr.flush(); shake_hands(); answer_all()")
+    async with BridgeClient([tmp_path], command=command) as client:
+        assert await client.request("anything", {}) is None
+
+
+async def test_an_error_in_the_body_comes_out_as_itself_and_the_server_ends(tmp_path: Path, server: Any) -> None:
+    command = server("shake_hands(); answer_all()")
+    client = BridgeClient([tmp_path], command=command)
+    with pytest.raises(LookupError, match="mine"):
+        async with client:
+            raise LookupError("mine")
+    assert not alive(client.pid)
+
+
+@pytest.mark.parametrize(
+    "stubborn",
+    ["time.sleep(600)", "signal.signal(signal.SIGTERM, signal.SIG_IGN); send(method='deaf'); time.sleep(600)"],
+)
+async def test_a_server_that_does_not_end_is_ended_by_force(
+    tmp_path: Path, server: Any, stubborn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("openbuffer.bridge.client.END_TIMEOUT_S", 0.2)
+    client = BridgeClient([tmp_path], command=server(f"shake_hands(); {stubborn}"))
+    async with client:
+        pid = client.pid
+    assert not alive(pid)
+
+
+async def test_text_with_a_lone_surrogate_arrives_as_it_is(tmp_path: Path, server: Any) -> None:
+    command = server("shake_hands(); m = read(); send(id=m['id'], result=m['params']); answer_all()")
+    async with BridgeClient([tmp_path], command=command) as client:
+        assert await client.request("echo", {"text": "\ud800 é 😋"}) == {"text": "\ud800 é 😋"}

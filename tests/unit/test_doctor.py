@@ -1,0 +1,183 @@
+"""The doctor: what it finds, how it is shown, and when it says that the main job works."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+from inline_snapshot import snapshot
+from openbuffer.bridge import doctor as doctor_module
+from openbuffer.bridge.cli import main
+from openbuffer.bridge.doctor import examine_companions, examine_installation, show
+from openbuffer.bridge.doctor_files import examine_root, file_system_type
+from openbuffer.bridge.findings import Finding
+from openbuffer.bridge.terminal import terminal_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    import pytest
+
+
+def states(findings: Iterable[Finding]) -> dict[str, str]:
+    return {finding.name: finding.state for finding in findings}
+
+
+def test_this_installation_is_found_good() -> None:
+    found = states(examine_installation())
+    assert set(found.values()) == {"good"}
+    assert {"Python", "openbuffer", "pygls", "lsprotocol", "pydantic", "anyio", "jsonschema-rs"} <= set(found)
+
+
+def test_a_missing_package_is_told_with_the_fix(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    version = metadata.version
+
+    def without_pygls(name: str) -> str:
+        if name == "pygls":
+            raise metadata.PackageNotFoundError(name)
+        return version(name)
+
+    monkeypatch.setattr(metadata, "version", without_pygls)
+    assert main(["doctor"]) == 1
+    printed = capsys.readouterr().out
+    assert "FAIL pygls" in printed
+    assert "fix: install again: pip install --force-reinstall openbuffer" in printed
+    assert printed.endswith("openbuffer does not work here: pygls\n")
+
+
+def test_a_server_that_does_not_start_is_told_with_its_last_words(
+    monkeypatch: pytest.MonkeyPatch, capsys: Any, tmp_path: Path
+) -> None:
+    from openbuffer.bridge.client import BridgeClient
+
+    command = (sys.executable, "-c", "import sys; sys.exit('ImportError: no lsprotocol')")
+    monkeypatch.setitem(BridgeClient.__init__.__kwdefaults__, "command", command)
+    assert main(["doctor", "--root", str(tmp_path)]) == 1
+    assert "FAIL server" in (printed := capsys.readouterr().out)
+    assert "it said: ImportError: no lsprotocol" in printed
+
+
+def test_findings_are_shown_plainly_when_piped() -> None:
+    stream = io.StringIO()
+    findings = [
+        Finding("Python", "good", "3.11"),
+        Finding("nvim", "note", "not found", "install it"),
+        Finding("server", "bad", "does not start", "install again"),
+    ]
+    show(findings, terminal_for(stream))
+    assert stream.getvalue() == snapshot("""\
+ok   Python  3.11
+note nvim    not found
+             fix: install it
+FAIL server  does not start
+             fix: install again
+openbuffer does not work here: server
+""")
+
+
+def test_a_good_workspace_is_found_good_and_left_as_it_was(tmp_path: Path) -> None:
+    (tmp_path / "Name").touch()
+    before = os.stat(tmp_path).st_mtime_ns
+    found = {finding.name: finding for finding in examine_root(tmp_path)}
+    assert {"containment", "workspace", "file system", "locks", "new files", "attributes", "letter case"} == set(found)
+    assert "bad" not in states(found.values()).values()
+    assert found["letter case"].detail == "matters in names"
+    assert os.listdir(tmp_path) == ["Name"]
+    assert os.stat(tmp_path).st_mtime_ns == before
+
+
+def test_a_workspace_that_is_not_there_is_bad(tmp_path: Path) -> None:
+    found = {finding.name: finding for finding in examine_root(tmp_path / "none")}
+    assert found["workspace"].state == "bad"
+    assert found["workspace"].detail.endswith("none: No such file or directory")
+
+
+def test_a_file_system_without_the_calls_gives_notes_and_no_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import fcntl
+
+    def unsupported(*_args: Any, **_kwargs: Any) -> None:
+        raise OSError(95, "Operation not supported")
+
+    real_open = os.open
+
+    def open_without_nameless(path: Any, flags: int, *args: Any, **kwargs: Any) -> int:
+        if flags & os.O_TMPFILE == os.O_TMPFILE:
+            unsupported()
+        return real_open(path, flags, *args, **kwargs)
+
+    monkeypatch.setattr(fcntl, "flock", unsupported)
+    monkeypatch.setattr(os, "open", open_without_nameless)
+    found = states(examine_root(tmp_path))
+    assert (found["locks"], found["new files"], found["attributes"]) == ("note", "note", "note")
+    assert "bad" not in found.values()
+
+
+def test_a_network_file_system_is_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("openbuffer.bridge.doctor_files.file_system_type", lambda _root: "nfs4")
+    found = {finding.name: finding for finding in examine_root(tmp_path)}
+    assert found["file system"].state == "note"
+
+
+def test_the_file_system_type_is_read_from_the_mount_that_holds_the_path(tmp_path: Path) -> None:
+    device = os.stat(tmp_path).st_dev
+    mounts = tmp_path / "mountinfo"
+    mounts.write_text(
+        "1 0 9:9 / /other rw - tmpfs none rw\n"
+        f"2 0 {os.major(device)}:{os.minor(device)} / /a\\040b rw,noatime shared:1 - ext4 /dev/x rw\n"
+    )
+    assert file_system_type(tmp_path, str(mounts)) == "ext4"
+    assert file_system_type(tmp_path, str(tmp_path / "none")) is None
+
+
+def test_missing_companions_are_notes_with_a_way_to_get_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    found = list(examine_companions())
+    assert states(found) == {"nvim": "note", "rg": "note", "bwrap": "note"}
+    assert all(finding.fix for finding in found)
+
+
+def test_a_companion_that_does_not_run_is_a_note(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("nvim", "rg", "bwrap"):
+        (tmp_path / name).write_text("#!/no/such/interpreter\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = list(examine_companions())
+    assert states(found) == {"nvim": "note", "rg": "note", "bwrap": "note"}
+    assert all("does not run" in finding.detail for finding in found)
+
+
+def test_an_old_nvim_is_noted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    nvim = tmp_path / "nvim"
+    nvim.write_text("#!/bin/sh\necho NVIM v0.9.5\n")
+    nvim.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = {finding.name: finding for finding in examine_companions()}
+    assert found["nvim"].state == "note"
+    assert "is older than 0.11" in found["nvim"].detail
+
+
+def test_the_doctor_needs_nothing_but_the_standard_library_to_start() -> None:
+    assert doctor_module.__name__ == "openbuffer.bridge.doctor"
+    import subprocess
+
+    code = (
+        "import sys, openbuffer.bridge.doctor; print([m for m in ('anyio', 'pydantic', 'pygls') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_json_has_every_finding(monkeypatch: pytest.MonkeyPatch, capsys: Any, tmp_path: Path) -> None:
+    monkeypatch.setattr(doctor_module, "try_the_main_job", lambda: Finding("server", "good", "starts"))
+    assert main(["doctor", "--json", "--root", str(tmp_path)]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["works"] is True
+    assert {"name": "server", "state": "good", "detail": "starts"} in report["findings"]
