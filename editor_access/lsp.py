@@ -1,0 +1,191 @@
+"""The adapter to an editor that is a plain language client: synchronised text and ``workspace/applyEdit``.
+
+Reads come from the text that the client sent; edits go to a document that is open, by one minimal versioned edit.
+What became of an edit is judged by the text that comes back, never by the client's answer alone (E7). Everything
+runs on one event loop, where the messages are fed in as they arrive.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from lsprotocol import types as lsp
+
+from .errors import DocumentMovedError, EditorLostError
+from .lsp_documents import DocumentSlot, LspDocuments, OpenDocument
+from .lsp_edits import effective_edits, lines_are_counted_alike, outgoing_edits
+from .lsp_flight import EditFlight, EditTimeouts, finished, wait_until
+from .lsp_outcome import IntendedEdit
+from .port import Document, EditOutcome, TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .text import PositionEncoding
+
+__all__ = ["EditTimeouts", "LspClient", "LspEditor"]
+
+
+class LspClient(Protocol):
+    """What the adapter asks of the connection to the client."""
+
+    async def apply_edit(self, params: lsp.ApplyWorkspaceEditParams) -> lsp.ApplyWorkspaceEditResult:
+        """Send ``workspace/applyEdit`` and wait for the answer.
+
+        Raises:
+            EditorLostError: the connection ended.
+            Exception: the client answered with an error; taken as a refusal.
+        """
+        ...
+
+
+@dataclass(slots=True)
+class _Ready:
+    """An edit that may be sent: the opening it is for, and the edits to look for afterwards."""
+
+    opened: OpenDocument
+    edits: list[TextEdit]
+
+
+class LspEditor:
+    """Implements ``EditorFileAccess``. The ``did_*`` methods never raise; they return what was wrong, for a log."""
+
+    has_stable_path_authority = True
+
+    def __init__(self, client: LspClient, *, encoding: PositionEncoding, timeouts: EditTimeouts | None = None) -> None:
+        """``encoding`` is the negotiated one."""
+        self._client = client
+        self._encoding: PositionEncoding = encoding
+        self._timeouts = timeouts or EditTimeouts()
+        self._documents = LspDocuments(encoding)
+        self._lost = False
+
+    def did_open(self, params: lsp.DidOpenTextDocumentParams) -> str | None:
+        """Take in ``textDocument/didOpen``."""
+        return self._documents.did_open(params)
+
+    def did_change(self, params: lsp.DidChangeTextDocumentParams) -> str | None:
+        """Take in ``textDocument/didChange``."""
+        return self._documents.did_change(params)
+
+    def did_save(self, params: lsp.DidSaveTextDocumentParams) -> str | None:
+        """Take in ``textDocument/didSave``."""
+        return self._documents.did_save(params)
+
+    def did_close(self, params: lsp.DidCloseTextDocumentParams) -> str | None:
+        """Take in ``textDocument/didClose``."""
+        return self._documents.did_close(params)
+
+    def connection_lost(self) -> None:
+        """The client is gone for good; edits on their way end as unknown, unless their text came already."""
+        self._lost = True
+        self._documents.wake_all()
+
+    def document(self, path: str) -> Document | None:
+        """The open document of this canonical path, judged again now; None when it is not open.
+
+        Raises:
+            EditorLostError: the connection ended, so that nobody knows what the editor shows.
+            DocumentOutOfSyncError: it is open, but its text is not known.
+            DocumentAmbiguousError: several documents with different texts stand for this file.
+        """
+        self._require_connection(path)
+        opened = self._documents.find(path)
+        return None if opened is None else opened.snapshot(path)
+
+    def unsaved_under(self, directory: str) -> tuple[str, ...]:
+        """Canonical paths of open documents below ``directory`` whose text is not known to be on disk."""
+        return self._documents.unsaved_under(directory)
+
+    async def apply(self, document: Document, edits: Sequence[TextEdit], *, label: str) -> EditOutcome:
+        """Apply edits to the document as it was in ``document``, and wait for what becomes of them.
+
+        One edit of a document at a time: a second one waits until the outcome of the first is known.
+
+        Raises:
+            DocumentMovedError, DocumentOutOfSyncError, DocumentAmbiguousError: nothing was sent.
+            EditorLostError: the connection was gone before anything was sent.
+            ValueError: the edits overlap, are not ascending or lie outside of the document's text.
+        """
+        self._require_connection(document.path)
+        slot = self._documents.slot_of(document.uri)
+        if slot is None:
+            raise DocumentMovedError(_moved(document, "was closed"))
+        slot.users += 1
+        try:
+            async with slot.lock:
+                await self._settle(slot)
+                return await self._apply_alone(slot, document, edits, label)
+        finally:
+            slot.users -= 1
+            self._documents.release(document.uri)
+
+    async def _settle(self, slot: DocumentSlot) -> None:
+        """After an edit of unknown outcome: wait for a new text, or as long as one could still be expected."""
+        if slot.unsettled_until is None:
+            return
+        revision, deadline = slot.unsettled_until
+        await wait_until(slot, lambda: self._lost or slot.revision != revision, deadline - time.monotonic())
+        slot.unsettled_until = None
+
+    async def _apply_alone(
+        self, slot: DocumentSlot, document: Document, edits: Sequence[TextEdit], label: str
+    ) -> EditOutcome:
+        opened = self._current(document)
+        wanted = effective_edits(document.text, edits)
+        if not wanted:
+            return EditOutcome(kind="done", reason="the document held that text already", document=document)
+        if not lines_are_counted_alike(document.text):
+            return EditOutcome(kind="not_done", reason=_LONE_RETURNS.format(path=document.path), nothing_changed=True)
+        flight = EditFlight(
+            slot=slot,
+            path=document.path,
+            intended=IntendedEdit(document.text, wanted),
+            timeouts=self._timeouts,
+            is_lost=lambda: self._lost,
+        )
+        params = self._params(opened, wanted, label)
+        return await finished(flight.carry_out(lambda: self._client.apply_edit(params)))
+
+    def _current(self, document: Document) -> OpenDocument:
+        self._require_connection(document.path)
+        opened = self._documents.find_only(document.path)
+        if opened is None or opened.uri != document.uri:
+            raise DocumentMovedError(_moved(document, "is not open under that name any more"))
+        if opened.generation != document.generation:
+            raise DocumentMovedError(_moved(document, "was closed or reloaded"))
+        if opened.version != document.version or opened.buffer.text != document.text:
+            raise DocumentMovedError(_moved(document, "was changed"))
+        return opened
+
+    def _params(self, opened: OpenDocument, wanted: Sequence[TextEdit], label: str) -> lsp.ApplyWorkspaceEditParams:
+        avoid = self._encoding != "utf-32"
+        outgoing = outgoing_edits(opened.buffer.text, wanted, avoid_columns_beyond_bmp=avoid)
+        change = lsp.TextDocumentEdit(
+            text_document=lsp.OptionalVersionedTextDocumentIdentifier(uri=opened.uri, version=opened.version),
+            edits=[_on_the_wire(opened, edit) for edit in outgoing],
+        )
+        return lsp.ApplyWorkspaceEditParams(edit=lsp.WorkspaceEdit(document_changes=[change]), label=label)
+
+    def _require_connection(self, path: str) -> None:
+        if self._lost:
+            raise EditorLostError(f"{path}: the connection to the editor ended, so what it shows is not known")
+
+
+_LONE_RETURNS = (
+    "{path} holds lone carriage returns among its line ends, which editors number differently; an edit could land "
+    "in the wrong line. Nothing was sent. Have its line ends made uniform in the editor first"
+)
+
+
+def _on_the_wire(opened: OpenDocument, edit: TextEdit) -> lsp.TextEdit:
+    found = opened.buffer.range_of(edit.start, edit.end)
+    start = lsp.Position(line=found.start.line, character=found.start.character)
+    end = lsp.Position(line=found.end.line, character=found.end.character)
+    return lsp.TextEdit(range=lsp.Range(start=start, end=end), new_text=edit.new_text)
+
+
+def _moved(document: Document, how: str) -> str:
+    return f"{document.path} {how} in the editor since it was read; nothing was sent. Read it again"

@@ -1,0 +1,285 @@
+"""The documents that a language client has open, as far as it told.
+
+Bad input never raises: a document whose messages do not fit together is marked out of sync, and stays so until
+the client opens it again. Documents without a file of this machine (``untitled:``, ``output:``, the unnamed
+buffers that all call themselves ``file://``) are not tracked at all.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+import anyio
+
+from .document_identity import canonical, is_below, same_file, still_leads_to
+from .document_store import TextBuffer
+from .errors import DocumentAmbiguousError, DocumentOutOfSyncError
+from .port import Document
+from .text import Position, PositionEncoding, Range
+from .uri import path_from_uri
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lsprotocol import types as lsp
+
+
+class TextObserver(Protocol):
+    """Sees every state of a document while an edit is on its way."""
+
+    def observe(self, opened: OpenDocument | None) -> None:
+        """The document is in this state now; None: it was closed."""
+        ...
+
+
+@dataclass(slots=True)
+class OpenDocument:
+    """One opening of a document. ``opened_path`` is its URI's path, ``canonical_path`` what that led to then."""
+
+    uri: str
+    opened_path: str
+    canonical_path: str
+    generation: int
+    version: int
+    buffer: TextBuffer
+    baseline: str | None
+    out_of_sync: str | None = None
+
+    def snapshot(self, path: str) -> Document:
+        """The state now, under the canonical path it was asked for by."""
+        return Document(
+            path=path, uri=self.uri, version=self.version, generation=self.generation, text=self.buffer.text
+        )
+
+
+class Pulse:
+    """Wakes whoever waits for the next event; costs nothing while nobody does."""
+
+    def __init__(self) -> None:
+        self._event: anyio.Event | None = None
+
+    def fire(self) -> None:
+        """Wake all who wait now."""
+        if self._event is not None:
+            self._event.set()
+            self._event = None
+
+    async def wait(self) -> None:
+        """Until the next ``fire``."""
+        if self._event is None:
+            self._event = anyio.Event()
+        await self._event.wait()
+
+
+@dataclass(slots=True)
+class DocumentSlot:
+    """The place of one document over its openings; ``revision`` counts every change of its state."""
+
+    open: OpenDocument | None = None
+    revision: int = 0
+    users: int = 0
+    unsettled_until: tuple[int, float] | None = None
+    observer: TextObserver | None = None
+    lock: anyio.Lock = field(default_factory=anyio.Lock)
+    pulse: Pulse = field(default_factory=Pulse)
+
+    def moved(self) -> None:
+        """Tell that the state changed."""
+        self.revision += 1
+        if self.observer is not None:
+            self.observer.observe(self.open)
+        self.pulse.fire()
+
+
+class LspDocuments:
+    """Follows didOpen, didChange, didSave and didClose; each returns what was wrong, for a log, or None."""
+
+    def __init__(self, encoding: PositionEncoding) -> None:
+        self._encoding: PositionEncoding = encoding
+        self._slots: dict[str, DocumentSlot] = {}
+        self._generations = itertools.count(1)
+
+    def did_open(self, params: lsp.DidOpenTextDocumentParams) -> str | None:
+        """A text is shown; a second opening replaces the first, as a reload does."""
+        item = params.text_document
+        path = path_from_uri(item.uri)
+        if path is None:
+            return None
+        slot = self._slots.setdefault(path, DocumentSlot())
+        again = slot.open is not None and slot.open.out_of_sync is None
+        slot.open = self._opened(item.uri, path, item.version, item.text)
+        slot.moved()
+        return f"didOpen for {item.uri}, which is open already; taken as a reload" if again else None
+
+    def did_change(self, params: lsp.DidChangeTextDocumentParams) -> str | None:
+        """The text changed. What cannot be followed makes the document out of sync."""
+        uri, version = params.text_document.uri, params.text_document.version
+        path = path_from_uri(uri)
+        if path is None:
+            return None
+        slot = self._slots.setdefault(path, DocumentSlot())
+        if slot.open is None:
+            slot.open = self._opened(uri, path, version, "")
+            slot.open.baseline = None
+            problem = "it changed without having been opened"
+        elif slot.open.out_of_sync is not None:
+            return None
+        else:
+            problem = self._change(slot.open, version, params)
+        if problem is not None:
+            slot.open.out_of_sync = problem
+        slot.moved()
+        return None if problem is None else f"didChange for {uri}: {problem}"
+
+    def did_save(self, params: lsp.DidSaveTextDocumentParams) -> str | None:
+        """The text is on disk now. A text that comes along is a chance to notice a drift."""
+        uri = params.text_document.uri
+        slot = self.slot_of(uri)
+        if slot is None or slot.open is None:
+            return None if path_from_uri(uri) is None else f"didSave for {uri}, which is not open"
+        opened = slot.open
+        if opened.out_of_sync is not None:
+            return None
+        if params.text is not None and params.text != opened.buffer.text:
+            if not _differ_by_line_ends_only(params.text, opened.buffer.text):
+                opened.out_of_sync = "the text that was saved is not the text that was synchronised"
+                slot.moved()
+                return f"didSave for {uri}: {opened.out_of_sync}"
+            opened.buffer.change(None, params.text)
+            slot.moved()
+        opened.baseline = opened.buffer.text
+        return None
+
+    def did_close(self, params: lsp.DidCloseTextDocumentParams) -> str | None:
+        """The text is not shown any more; the disk is the truth."""
+        uri = params.text_document.uri
+        slot = self.slot_of(uri)
+        if slot is None or slot.open is None:
+            return None if path_from_uri(uri) is None else f"didClose for {uri}, which is not open"
+        slot.open = None
+        slot.moved()
+        self.release(uri)
+        return None
+
+    def find(self, path: str) -> OpenDocument | None:
+        """The document of this canonical path, judged now.
+
+        Raises:
+            DocumentOutOfSyncError: it is open, but its text is not known.
+            DocumentAmbiguousError: several documents with different texts stand for this file.
+        """
+        return _the_one(self._all_of(path), path)
+
+    def find_only(self, path: str) -> OpenDocument | None:
+        """Like ``find``, but equal texts under two names are refused as well: an edit would part them."""
+        found = self._all_of(path)
+        if len(found) > 1:
+            raise DocumentAmbiguousError(_ambiguous(path, found, "and an edit would reach only one of them"))
+        return _the_one(found, path)
+
+    def slot_of(self, uri: str) -> DocumentSlot | None:
+        """The slot of a URI, whatever its percent-encoding; None when it is not tracked."""
+        path = path_from_uri(uri)
+        return None if path is None else self._slots.get(path)
+
+    def release(self, uri: str) -> None:
+        """Forget a closed document that no edit is waiting for."""
+        path = path_from_uri(uri)
+        slot = None if path is None else self._slots.get(path)
+        if path is not None and slot is not None and slot.open is None and not slot.users:
+            del self._slots[path]
+
+    def wake_all(self) -> None:
+        """Wake every edit that waits for a document."""
+        for slot in self._slots.values():
+            slot.pulse.fire()
+
+    def unsaved_under(self, directory: str) -> tuple[str, ...]:
+        """Canonical paths below ``directory`` whose text is not known to equal what was opened or saved."""
+        changed = (opened for opened in self._open() if not _is_saved(opened))
+        paths = {canonical(opened.opened_path) for opened in changed}
+        return tuple(sorted(path for path in paths if is_below(path, directory)))
+
+    def _opened(self, uri: str, path: str, version: int, text: str) -> OpenDocument:
+        buffer = TextBuffer(text, self._encoding)
+        return OpenDocument(
+            uri=uri,
+            opened_path=path,
+            canonical_path=canonical(path),
+            generation=next(self._generations),
+            version=version,
+            buffer=buffer,
+            baseline=text,
+        )
+
+    def _change(self, opened: OpenDocument, version: int, params: lsp.DidChangeTextDocumentParams) -> str | None:
+        if version < opened.version:
+            return f"its version went back from {opened.version} to {version}"
+        for change in params.content_changes:
+            wire = getattr(change, "range", None)
+            problem = _apply(opened.buffer, wire, change.text)
+            if problem is not None:
+                return problem
+        opened.version = version
+        return None
+
+    def _open(self) -> Iterator[OpenDocument]:
+        return (slot.open for slot in self._slots.values() if slot.open is not None)
+
+    def _all_of(self, path: str) -> list[OpenDocument]:
+        return [opened for opened in self._open() if same_file(opened.opened_path, path)]
+
+
+def _apply(buffer: TextBuffer, wire: lsp.Range | None, text: str) -> str | None:
+    """Apply one content change; the reason where it cannot be followed."""
+    if wire is None:
+        buffer.change(None, text)
+        return None
+    start = Position(wire.start.line, wire.start.character)
+    end = Position(wire.end.line, wire.end.character)
+    # The line after the last one is how editors spell the end; anything further shows that the two texts differ.
+    if min(start.line, start.character, end.line, end.character) < 0 or end.line > buffer.line_count:
+        return f"a change at {start.line}:{start.character}-{end.line}:{end.character} is outside of its text"
+    try:
+        buffer.change(Range(start, end), text)
+    except ValueError as error:
+        return f"a change does not fit its text: {error}"
+    return None
+
+
+def _the_one(found: list[OpenDocument], path: str) -> OpenDocument | None:
+    for opened in found:
+        _require_known(opened, path)
+    if len({opened.buffer.text for opened in found}) > 1:
+        raise DocumentAmbiguousError(_ambiguous(path, found, "and their texts differ"))
+    return found[-1] if found else None
+
+
+def _require_known(opened: OpenDocument, path: str) -> None:
+    problem = opened.out_of_sync
+    if problem is None and not still_leads_to(opened.canonical_path, path):
+        problem = f"it was opened as {opened.canonical_path}, and its name leads here only since then"
+    if problem is not None:
+        raise DocumentOutOfSyncError(
+            f"{path} is open in the editor, but its text is not known reliably: {problem}. "
+            "Close and reopen it in the editor, then try again."
+        )
+
+
+def _ambiguous(path: str, found: list[OpenDocument], why: str) -> str:
+    names = " and ".join(opened.uri for opened in found)
+    return f"{path} is open in the editor under several names, {names}, {why}. Close all but one, then try again."
+
+
+def _is_saved(opened: OpenDocument) -> bool:
+    return opened.out_of_sync is None and opened.buffer.text == opened.baseline
+
+
+def _differ_by_line_ends_only(one: str, other: str) -> bool:
+    return _plain(one) == _plain(other)
+
+
+def _plain(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n")

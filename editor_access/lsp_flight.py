@@ -1,0 +1,210 @@
+"""One edit on its way to a language client and back: what the client answers, and what its text shows (E7)."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import anyio
+import anyio.lowlevel
+
+from .errors import EditorLostError
+from .port import Document, EditOutcome
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine
+
+    from lsprotocol import types as lsp
+
+    from .lsp_documents import DocumentSlot, OpenDocument
+    from .lsp_outcome import IntendedEdit
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class EditTimeouts:
+    """How long an edit is waited for, in seconds.
+
+    ``reply_s``: the client's answer; long, for some clients ask their user. ``text_s``: the changed text after an
+    answer. ``grace_s``: more text, once something else has come that should have been the last word.
+    """
+
+    reply_s: float = 30.0
+    text_s: float = 5.0
+    grace_s: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What the client answered; ``revision`` is the state of the document at that moment."""
+
+    kind: Literal["applied", "refused", "lost"]
+    revision: int
+    reason: str = ""
+
+
+class EditFlight:
+    """Sends one edit and finds out what became of it. It is the slot's observer while it lasts."""
+
+    def __init__(
+        self,
+        *,
+        slot: DocumentSlot,
+        path: str,
+        intended: IntendedEdit,
+        timeouts: EditTimeouts,
+        is_lost: Callable[[], bool],
+    ) -> None:
+        """``is_lost`` tells whether the connection has ended."""
+        self._slot = slot
+        self._path = path
+        self._intended = intended
+        self._timeouts = timeouts
+        self._is_lost = is_lost
+        self._sent_at = slot.revision
+        self._reply: Reply | None = None
+        self._held: Document | None = None
+
+    async def carry_out(self, send: Callable[[], Awaitable[lsp.ApplyWorkspaceEditResult]]) -> EditOutcome:
+        """Send, wait, judge. Ends by itself: each wait is bounded, and the request is dropped at the end."""
+        self._slot.observer = self
+        outcome = self._unknown("the wait for it was given up")
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._ask, send)
+                outcome = await self._outcome()
+                group.cancel_scope.cancel()
+        finally:
+            self._slot.observer = None
+        if outcome.kind == "unknown":
+            self._slot.unsettled_until = (self._slot.revision, time.monotonic() + self._timeouts.text_s)
+        return outcome
+
+    def observe(self, opened: OpenDocument | None) -> None:
+        """Look at each state as it comes: a user may undo what was done before anybody wakes."""
+        if opened is None or opened.out_of_sync is not None:
+            return
+        if self._intended.judge(opened.buffer.text) == "holds":
+            self._held = opened.snapshot(self._path)
+
+    async def _ask(self, send: Callable[[], Awaitable[lsp.ApplyWorkspaceEditResult]]) -> None:
+        try:
+            result = await send()
+        except EditorLostError:
+            self._reply = Reply("lost", self._slot.revision)
+        except Exception as error:  # noqa: BLE001  # whatever a client answers with an error is a refusal
+            self._reply = Reply("refused", self._slot.revision, str(error) or type(error).__name__)
+        else:
+            kind = "applied" if result.applied else "refused"
+            self._reply = Reply(kind, self._slot.revision, result.failure_reason or "")
+        finally:
+            # Also where the request was given up under us: then no answer will come.
+            self._reply = self._reply or Reply("lost", self._slot.revision)
+            self._slot.pulse.fire()
+
+    async def _outcome(self) -> EditOutcome:
+        await self._until(lambda: self._reply is not None or self._held is not None, self._timeouts.reply_s)
+        if self._reply is None and self._held is not None:
+            # The answer is about to come; the next edit should not overtake it.
+            await self._until(lambda: self._reply is not None, self._timeouts.grace_s)
+        reply = self._reply
+        if self._held is None and reply is not None:
+            if reply.kind == "applied":
+                await self._await_text(reply)
+            elif reply.kind == "refused":
+                await self._await_word_after_refusal(reply)
+            if self._slot.open is None:
+                # didClose and didOpen in a row are a reload, which shows what became of the edit.
+                await self._until(lambda: self._slot.open is not None, self._timeouts.grace_s)
+        if self._held is not None:
+            return EditOutcome(kind="done", document=self._held)
+        return self._judged(reply)
+
+    async def _await_text(self, reply: Reply) -> None:
+        slot, limits = self._slot, self._timeouts
+        await self._until(lambda: self._held is not None or slot.revision != reply.revision, limits.text_s)
+        if slot.revision != reply.revision:
+            # What came may have been typed before the edit was applied; the edit itself then comes right after.
+            await self._until(lambda: self._held is not None, limits.grace_s)
+
+    async def _await_word_after_refusal(self, reply: Reply) -> None:
+        # A stale edit is refused before or after the text that made it stale comes. Some clients apply and refuse,
+        # so that the text which has come already is not quite the last word.
+        grace_s = self._timeouts.grace_s if self._slot.revision == self._sent_at else self._timeouts.grace_s / 4
+        await self._until(lambda: self._held is not None or self._slot.revision != reply.revision, grace_s)
+
+    def _judged(self, reply: Reply | None) -> EditOutcome:
+        opened = self._slot.open
+        if reply is None or reply.kind == "lost" or self._is_lost():
+            lost = self._is_lost() or reply is not None
+            return self._unknown("the connection to the editor ended" if lost else self._no_answer())
+        if opened is None:
+            return self._unknown("the document was closed while the edit was on its way")
+        if opened.out_of_sync is not None:
+            return self._unknown(f"its text is not known any more ({opened.out_of_sync})")
+        verdict = self._intended.judge(opened.buffer.text)
+        if reply.kind == "refused":
+            return self._refused(reply, nothing_changed=verdict == "lacks")
+        if self._slot.revision == self._sent_at:
+            waited = f"{self._timeouts.text_s:g} s"
+            return self._unknown(f"the editor answered that it applied the edit, but sent no changed text in {waited}")
+        if verdict == "unclear":
+            return self._unknown("its text was changed at the same place, so that the edit cannot be told from that")
+        return EditOutcome(
+            kind="not_done",
+            reason=f"{self._path}: the document moved on without the edit; the editor skipped it, probably because "
+            "it had been changed in the meantime",
+            nothing_changed=True,
+        )
+
+    def _refused(self, reply: Reply, *, nothing_changed: bool) -> EditOutcome:
+        why = reply.reason or "without a reason; it may have been changed in the meantime, or the user said no"
+        shown = "" if nothing_changed else ". Its text was changed at the same place; read it before you try again"
+        return EditOutcome(
+            kind="not_done",
+            reason=f"{self._path}: the editor refused the edit: {why}{shown}",
+            nothing_changed=nothing_changed,
+        )
+
+    def _unknown(self, why: str) -> EditOutcome:
+        return EditOutcome(
+            kind="unknown",
+            reason=f"{self._path}: whether the edit was made is not known: {why}. Read the file before you try again",
+        )
+
+    def _no_answer(self) -> str:
+        return f"the editor did not answer within {self._timeouts.reply_s:g} s, and may still make it"
+
+    async def _until(self, condition: Callable[[], bool], seconds: float) -> bool:
+        return await wait_until(self._slot, lambda: condition() or self._is_lost(), seconds)
+
+
+async def wait_until(slot: DocumentSlot, condition: Callable[[], bool], seconds: float) -> bool:
+    """Wait until ``condition`` holds, looking at each event of the document; False when the time is over."""
+    with anyio.move_on_after(max(seconds, 0)):
+        while not condition():
+            await slot.pulse.wait()
+    return condition()
+
+
+async def finished(work: Coroutine[Any, Any, T]) -> T:
+    """Run ``work`` to its end in a task of its own; cancelling the caller goes on only after that.
+
+    A task of asyncio's, because the language server cancels a handler's task itself, from which no shield of
+    anyio's protects. ``work`` has to be bounded in time.
+    """
+    task = asyncio.get_running_loop().create_task(work)
+    cancelled: asyncio.CancelledError | None = None
+    with anyio.CancelScope(shield=True):
+        while not task.done():
+            try:
+                await asyncio.wait([task])
+            except asyncio.CancelledError as error:
+                cancelled = error
+    if cancelled is not None:
+        raise cancelled
+    await anyio.lowlevel.checkpoint_if_cancelled()
+    return task.result()

@@ -1,0 +1,72 @@
+"""What a document that came back says about an edit (E7); pure.
+
+Editors change more than they were asked to: some normalise line ends of inserted text, some cannot have a text
+without a final newline. Both are overlooked, unless the edit was about nothing else.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from .port import TextEdit
+from .text import apply_edits, holds_edits, lacks_edits
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Verdict: TypeAlias = Literal["holds", "lacks", "unclear"]
+
+
+class IntendedEdit:
+    """An edit of a known text, against which later texts of the document are judged."""
+
+    def __init__(self, base: str, edits: Sequence[TextEdit]) -> None:
+        self._base = base
+        self._edits = tuple(edits)
+        self._plain_base = plain_line_ends(base)
+        self._plain_edits = _with_plain_line_ends(base, self._edits)
+        intended = apply_edits(self._plain_base, self._plain_edits)
+        self._ends_with_newline = intended.endswith("\n")
+        self._only_final_newline = intended.removesuffix("\n") == self._plain_base.removesuffix("\n")
+        self._only_line_ends = intended == self._plain_base
+
+    def judge(self, text: str) -> Verdict:
+        """Whether ``text`` holds every hunk, provably lacks them, or was changed at the same place."""
+        if text == self._base:
+            return "lacks"
+        if holds_edits(self._base, self._edits, text):
+            return "holds"
+        if self._only_line_ends:
+            return "lacks" if lacks_edits(self._base, self._edits, text) else "unclear"
+        plain = plain_line_ends(text)
+        if holds_edits(self._plain_base, self._plain_edits, plain) or self._holds_but_for_final_newline(plain):
+            return "holds"
+        return "lacks" if lacks_edits(self._plain_base, self._plain_edits, plain) else "unclear"
+
+    def _holds_but_for_final_newline(self, plain: str) -> bool:
+        if self._only_final_newline or plain.endswith("\n") == self._ends_with_newline:
+            return False
+        other = plain + "\n" if self._ends_with_newline else plain.removesuffix("\n")
+        return holds_edits(self._plain_base, self._plain_edits, other)
+
+
+def plain_line_ends(text: str) -> str:
+    r"""The text with ``\n`` for every line end."""
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def _with_plain_line_ends(base: str, edits: Sequence[TextEdit]) -> tuple[TextEdit, ...]:
+    """The edits, moved to where they are in the plain text."""
+    moved: list[TextEdit] = []
+    at = plain_at = 0
+    for edit in edits:
+        plain_at += _plain_length(base, at, edit.start)
+        start = plain_at
+        plain_at += _plain_length(base, edit.start, edit.end)
+        at = edit.end
+        moved.append(TextEdit(start, plain_at, plain_line_ends(edit.new_text)))
+    return tuple(moved)
+
+
+def _plain_length(base: str, start: int, end: int) -> int:
+    return end - start - base.count("\r\n", start, end)
