@@ -32,7 +32,8 @@ class Temperament:
     ``stale``: what becomes of an edit for another version. ``checks``: which version it is compared with.
     ``unchecked_versions``: versions that pass every check. ``asks_user``: each edit waits for ``Prompt.answer``.
     ``applies``: whether an edit that passed is made. ``answer``: the truth, a fixed answer, an error, or none.
-    ``tells_typing`` and ``tells_edit``: when didChange goes out. ``counts``: the columns it means, both ways.
+    ``tells_typing`` and ``tells_edit``: when didChange goes out; ``sync``: what it holds. ``counts``: the
+    columns it means, both ways.
     ``line_ends``: of the text it was sent. ``adds_final_newline``: cannot have a text without one.
     """
 
@@ -44,6 +45,7 @@ class Temperament:
     answer: Literal["truth", "true", "false", "error", "never"] = "truth"
     tells_typing: Literal["at_once", "when_flushed"] = "at_once"
     tells_edit: Literal["before_reply", "after_reply", "when_flushed"] = "after_reply"
+    sync: Literal["incremental", "full"] = "incremental"
     counts: Literal["as_negotiated", "code_points"] = "as_negotiated"
     line_ends: Literal["as_sent", "of_document"] = "as_sent"
     adds_final_newline: bool = False
@@ -212,9 +214,9 @@ class MemoryLanguageClient:
         self._sent_versions[pending.buffer.uri] = pending.version
         if self._sink is not None:
             identifier = lsp.VersionedTextDocumentIdentifier(uri=pending.buffer.uri, version=pending.version)
-            self._sink.did_change(
-                lsp.DidChangeTextDocumentParams(text_document=identifier, content_changes=pending.changes)
-            )
+            whole = lsp.TextDocumentContentChangeWholeDocument(text=pending.buffer.text)
+            changes = [whole] if self.temperament.sync == "full" else pending.changes
+            self._sink.did_change(lsp.DidChangeTextDocumentParams(text_document=identifier, content_changes=changes))
 
     async def _user_agrees(self, params: lsp.ApplyWorkspaceEditParams) -> bool:
         prompt = Prompt(params)
