@@ -1,0 +1,203 @@
+"""Edit: replaces an exact string in a text file, in the open document where an editor has it open.
+
+What is not matched exactly is never matched; the one liberty is that a line feed stands for a CRLF line end as well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ..contract import Capability, FileChange, FunctionTool, InvocationResult, Plan, ToolContext, create_builtin_tool
+from ..errors import ToolFailure
+from ..limits import FILE_MAX_BYTES
+from ..support.blocking import run_blocking
+from ..support.byte_search import line_number
+from ..support.hunks import line_hunks
+from ..support.not_found import named_lines, why_not_found
+from ..support.paths import CwdInput, Roots, printable
+from ..support.places import Change, Places, TextPlace
+from ..support.replacing import Replacement, Span, count_up_to, first_changed_line, occurrences, replacements
+
+if TYPE_CHECKING:
+    from ...editor_access.port import EditorProvider
+    from ..support.text_files import TextFile
+
+_MOST_REPLACEMENTS: Final = 1_000_000
+_NAMED_LINES: Final = 10
+_SHOWN_PATH_CHARS: Final = 300
+
+
+class EditInput(BaseModel):
+    """Arguments of Edit."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    file_path: str = Field(alias="filePath", description="Absolute path of the file to change.")
+    old_string: str = Field(
+        alias="oldString",
+        description="The exact text to replace, without line numbers. A line feed also matches a CRLF line end.",
+    )
+    new_string: str = Field(
+        alias="newString",
+        description="The text to put there, taken literally. A line feed becomes the line end used at that place.",
+    )
+    replace_all: bool = Field(
+        default=False,
+        alias="replaceAll",
+        description="Replace every occurrence. Without it oldString has to occur exactly once.",
+    )
+
+
+def create_edit_tool(
+    *,
+    cwd: CwdInput,
+    editor: EditorProvider | None = None,
+    max_bytes: int = FILE_MAX_BYTES,
+    description: str | None = None,
+) -> FunctionTool:
+    """Build the Edit tool for one root or several.
+
+    ``editor`` is asked at every call for the editor that is attached then. ``max_bytes`` bounds the file before and
+    after the change.
+
+    Raises:
+        ToolDefinitionError: ``cwd`` is empty, relative or no path.
+    """
+    places = Places(Roots(cwd), editor)
+
+    async def prepare(parsed: EditInput, context: ToolContext) -> Plan:
+        _refuse_senseless(parsed)
+
+        async def fill(place: TextPlace, plan: Plan) -> None:
+            place.require_text()
+            made = await run_blocking(context.cancellation, lambda: _edit(place, parsed, max_bytes))
+            plan.state = made
+            plan.change = made.file_change
+
+        return await places.plan(parsed.file_path, (Capability.FILE_READ, Capability.FILE_WRITE), context, fill)
+
+    return create_builtin_tool(
+        name="Edit",
+        description=description if description is not None else _description(max_bytes, editor),
+        model=EditInput,
+        prepare=prepare,
+        commit=_commit,
+        capabilities=frozenset({Capability.FILE_READ, Capability.FILE_WRITE}),
+    )
+
+
+def _description(max_bytes: int, editor: EditorProvider | None) -> str:
+    document = (
+        "If an attached editor has the file open, the open document is changed and not saved; the result says so. "
+        if editor
+        else ""
+    )
+    return (
+        "Replaces an exact string in a text file below the workspace roots. oldString is matched literally, blanks and "
+        "tabs included; if it does not occur, or occurs several times without replaceAll, nothing is changed and the "
+        "result says where it occurs or which place is similar. Line ends, byte-order mark, encoding and everything "
+        "outside the replaced text stay as they are, and a change that the file's encoding cannot hold is refused. "
+        f"{document}A file of more than {max_bytes} bytes, before or after the change, is refused. On disk the file is "
+        "replaced in one step: it is never seen half-written. A relative path starts at the first root."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    """What a plan of Edit holds."""
+
+    place: TextPlace
+    change: Change
+    file_change: FileChange
+    count: int
+    start_line: int
+
+
+def _refuse_senseless(parsed: EditInput) -> None:
+    path = printable(parsed.file_path[:_SHOWN_PATH_CHARS])
+    if not parsed.old_string:
+        raise ToolFailure(f"{path}: oldString is empty; give the exact text to replace.")
+    if parsed.old_string == parsed.new_string:
+        raise ToolFailure(f"{path}: oldString and newString are the same, so nothing would change; give the new text.")
+
+
+def _edit(place: TextPlace, parsed: EditInput, max_bytes: int) -> _Edit:
+    text = place.load(max_bytes)
+    old = parsed.old_string.encode()
+    spans = _all_spans(text, old) if parsed.replace_all else [_only_span(text, old, parsed.old_string)]
+    changes = replacements(text.utf8, spans, parsed.new_string.encode())
+    if all(text.utf8[change.start : change.end] == change.new for change in changes):
+        raise ToolFailure(
+            f"{place.path}: nothing would change: oldString and newString differ in line ends only, and a line feed in "
+            "newString becomes the line end that the place has."
+        )
+    _refuse_growth(text, changes, max_bytes)
+    change = place.change(text, changes)
+    file_change = FileChange(
+        path=place.targets[0].path,
+        hunks=line_hunks(text.utf8, changes),
+        before_bytes=len(text.raw),
+        after_bytes=change.after_bytes,
+    )
+    return _Edit(place, change, file_change, len(changes), first_changed_line(text.utf8, changes))
+
+
+def _only_span(text: TextFile, old: bytes, old_string: str) -> Span:
+    found = list(islice(occurrences(text.utf8, old, overlapping=True), _NAMED_LINES))
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise _not_found(text, old_string)
+    total = max(len(found), count_up_to(text.utf8, old, _MOST_REPLACEMENTS))
+    lines = named_lines([line_number(text.utf8, start) for start, _ in found], total)
+    raise ToolFailure(
+        f"{text.path}: oldString was found {total} times, in {lines}; nothing was changed. Put more of the surrounding "
+        "text into oldString to make it unique, or set replaceAll to replace every one."
+    )
+
+
+def _all_spans(text: TextFile, old: bytes) -> list[Span]:
+    total = count_up_to(text.utf8, old, _MOST_REPLACEMENTS)
+    if total > _MOST_REPLACEMENTS:
+        raise ToolFailure(
+            f"{text.path}: oldString was found more than {_MOST_REPLACEMENTS} times, which is more than one Edit "
+            "replaces; nothing was changed. Use a command made for it."
+        )
+    if not total:
+        raise _not_found(text, old.decode())
+    return list(occurrences(text.utf8, old))
+
+
+def _not_found(text: TextFile, old_string: str) -> ToolFailure:
+    why = why_not_found(text.utf8.decode(), old_string)
+    return ToolFailure(f"{text.path}: oldString was not found; nothing was changed. {why}")
+
+
+def _refuse_growth(text: TextFile, changes: list[Replacement], max_bytes: int) -> None:
+    size = len(text.raw) + sum(len(change.new) - (change.end - change.start) for change in changes)
+    if size > max_bytes:
+        raise ToolFailure(
+            f"{text.path}: would have {size} bytes after the change, over the budget of {max_bytes} bytes; "
+            "nothing was changed. Replace less, or split the file."
+        )
+
+
+async def _commit(plan: Plan, context: ToolContext) -> InvocationResult:
+    made: _Edit = plan.state
+    landed = await made.place.put(made.change, context, label="Edit")
+    places = "1 place" if made.count == 1 else f"{made.count} places"
+    encoding = made.change.before.encoding
+    notes = [f"Note: {note}." for note in landed.notes]
+    if encoding.guessed:
+        notes.append(f"The file is read and written as {encoding.label}, which is a guess.")
+    output = " ".join([f"Edited {made.place.path}: replaced {places}, {_where(made)}. {landed.where}", *notes])
+    return InvocationResult(success=True, output=output, start_line=made.start_line)
+
+
+def _where(made: _Edit) -> str:
+    lines = [hunk.start_line for hunk in islice(made.file_change.hunks, _NAMED_LINES)]
+    return "in " + named_lines(lines, len(made.file_change.hunks))

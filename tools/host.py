@@ -1,0 +1,7 @@
+"""The host entry: tools that touch files. Imported as ``openbuffer.tools.host``, never by the neutral entry (T9)."""
+
+from .builtin.edit import create_edit_tool
+from .builtin.read import create_read_tool
+from .builtin.write import create_write_tool
+
+__all__ = ["create_edit_tool", "create_read_tool", "create_write_tool"]

@@ -1,0 +1,86 @@
+"""A file on disk, there or to be created, that no editor has open."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from ..errors import PlanOutdatedError
+from . import atomic
+from .blocking import run_blocking
+from .encodings import UTF8
+from .file_bytes import file_bytes, file_pieces
+from .text_files import TextFile, text_file
+from .text_place import Change, FoundPath, Landed, refuse_cancelled
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..contract import CancellationToken, ToolContext
+    from .encodings import Pieces
+    from .replacing import Replacement
+
+
+class DiskPlace:
+    """Implements ``TextPlace`` for the disk."""
+
+    def __init__(self, found: FoundPath) -> None:
+        self._found = found
+        self._located = found.located
+        self.path = found.shown
+        self.exists = found.located.status is not None
+        self.hides_mark = False
+        self.targets = found.targets("disk", exists=self.exists)
+        self.whereabouts = "on disk"
+
+    def require_text(self) -> None:
+        """Refuse what is no readable regular file."""
+        self._located.require_file()
+
+    def size(self) -> int | None:
+        """The size when the file was opened."""
+        return self._located.status.st_size if self._located.status else None
+
+    def pieces(self, token: CancellationToken, max_bytes: int) -> Pieces:
+        """The file's bytes, from the descriptor that was judged."""
+        fd = self._located.require_file()
+        return lambda: file_pieces(fd, self.path, token, max_bytes)
+
+    def remark(self) -> str:
+        """Whether the file changed under the reader."""
+        status, now = self._located.status, os.fstat(self._located.require_file())
+        if status is None or (now.st_size, now.st_mtime_ns) == (status.st_size, status.st_mtime_ns):
+            return ""
+        return "changed while it was being read, read it again for one consistent state"
+
+    def load(self, max_bytes: int) -> TextFile:
+        """The whole file, from the descriptor that was judged."""
+        if self._located.kind == "missing":
+            return TextFile(path=self.path, raw=b"", utf8=b"", encoding=UTF8)
+        return text_file(self.path, file_bytes(self._located.require_file(), self.path, max_bytes))
+
+    def change(self, before: TextFile, replacements: Sequence[Replacement]) -> Change:
+        """New bytes between views of what stays."""
+        return Change(before=before, parts=before.spliced(replacements))
+
+    def refresh(self) -> None:
+        """Start over when the file was opened in the editor."""
+        if self._found.open_document()[1] is not None:
+            raise PlanOutdatedError(f"{self.path}: was opened in the editor since the call began.")
+
+    def check_path(self) -> None:
+        """Start over when the path leads to another file."""
+        self._found.check(same_file=True)
+
+    async def put(self, change: Change, context: ToolContext, *, label: str) -> Landed:  # noqa: ARG002  the label is for an editor's undo list
+        """Replace or create the file in one step."""
+        self.refresh()
+        written = await run_blocking(context.cancellation, lambda: self._write(change, context.cancellation))
+        return Landed("Written to disk.", written.notes)
+
+    def _write(self, change: Change, token: CancellationToken) -> atomic.Written:
+        refuse_cancelled(self.path, token)
+        self.check_path()
+        if not self.exists:
+            return atomic.create_file(self._located, change.parts)
+        return atomic.replace_file(self._located, change.parts, expected=change.before.raw)

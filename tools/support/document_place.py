@@ -1,0 +1,142 @@
+"""A document that the editor has open; its file on disk may differ or be missing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ...editor_access.text import minimal_edits
+from ..errors import PlanOutdatedError, TextRefusedError, ToolFailure
+from .blocking import run_blocking
+from .file_bytes import document_pieces, file_bytes, over_budget
+from .text_files import TextFile, document_text, encode_or_refuse, text_file
+from .text_place import Change, FoundPath, Landed, editor_trouble, refuse_cancelled
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...editor_access.port import Document, EditorFileAccess, EditOutcome
+    from ..contract import CancellationToken, ToolContext
+    from .encodings import Pieces
+    from .replacing import Replacement
+
+_SUBSTITUTE: Final = "\ufffd"
+
+
+class DocumentPlace:
+    """Implements ``TextPlace`` for an open document."""
+
+    def __init__(self, found: FoundPath, editor: EditorFileAccess, document: Document) -> None:
+        self._found = found
+        self._editor = editor
+        self._document = document
+        self.path = found.shown
+        self.exists = True
+        self.hides_mark = True
+        self.targets = found.targets("document", exists=True)
+        self.whereabouts = "in the open document, which may hold unsaved changes"
+
+    def require_text(self) -> None:
+        """Nothing to refuse: an open document is text."""
+
+    def size(self) -> int | None:
+        """Known without work for ASCII only."""
+        return len(self._document.text) if self._document.text.isascii() else None
+
+    def pieces(self, token: CancellationToken, max_bytes: int) -> Pieces:
+        """The document's text as UTF-8."""
+        text = self._document.text
+        return lambda: document_pieces(text, self.path, token, max_bytes)
+
+    def remark(self) -> str:
+        """Nothing: a document's text is one snapshot."""
+        return ""
+
+    def load(self, max_bytes: int) -> TextFile:
+        """The document's text as UTF-8, in one."""
+        text = document_text(self.path, self._document.text)
+        if len(text.raw) > max_bytes:
+            raise ToolFailure(over_budget(self.path, len(text.raw), max_bytes))
+        return text
+
+    def change(self, before: TextFile, replacements: Sequence[Replacement]) -> Change:
+        """The new text, and the smallest edits that lead to it."""
+        self._refuse_what_saving_would_damage(replacements)
+        parts = before.spliced(replacements)
+        edits = minimal_edits(self._document.text, b"".join(parts).decode())
+        return Change(before=before, parts=parts, edits=edits)
+
+    def refresh(self) -> None:
+        """Take the newest text; start over when it was closed or opened anew."""
+        self._document = self._open_still()
+
+    def check_path(self) -> None:
+        """Start over when the path leads somewhere else; an editor that saves may well put another inode there."""
+        self._found.check(same_file=False)
+
+    async def put(self, change: Change, context: ToolContext, *, label: str) -> Landed:
+        """Have the editor make the edits, and tell what became of them (E7)."""
+        refuse_cancelled(self.path, context.cancellation)
+        await run_blocking(context.cancellation, self.check_path)
+        if self._open_still() != self._document:
+            raise PlanOutdatedError(f"{self.path}: was changed in the editor since the change was prepared.")
+        with editor_trouble(self.path):
+            outcome = await self._editor.apply(self._document, change.edits, label=label)
+        if outcome.kind == "done":
+            return Landed("It is in the open document; nothing was saved to disk.")
+        raise self._not_done(outcome)
+
+    def _open_still(self) -> Document:
+        editor, document = self._found.open_document()
+        if editor is None:
+            raise ToolFailure(
+                f"{self.path}: the editor that has it open went away during the call; nothing was changed, and its "
+                "unsaved text cannot be seen any more. Call again to work on the file on disk."
+            )
+        if document is None:
+            raise PlanOutdatedError(f"{self.path}: was closed in the editor since the call began.")
+        if document.generation != self._document.generation:
+            raise PlanOutdatedError(f"{self.path}: was opened anew in the editor since the call began.")
+        return document
+
+    def _not_done(self, outcome: EditOutcome) -> ToolFailure | PlanOutdatedError:
+        reason = outcome.reason.rstrip(".") or "no reason was given"
+        if outcome.kind == "unknown":
+            return ToolFailure(
+                f"{self.path}: the outcome is unknown: the edit was sent to the editor, and whether it was made is not "
+                f"known ({reason}). Read the file before you try again."
+            )
+        if not outcome.nothing_changed:
+            return ToolFailure(
+                f"{self.path}: the edit was not made in the open document as intended ({reason}). "
+                "Read the file before you try again."
+            )
+        if self._open_still() != self._document:
+            return PlanOutdatedError(f"{self.path}: was changed in the editor since the change was prepared.")
+        return ToolFailure(
+            f"{self.path}: the edit was not made in the open document ({reason}); nothing was changed. "
+            "Find out why the editor refuses it before you try again."
+        )
+
+    def _refuse_what_saving_would_damage(self, replacements: Sequence[Replacement]) -> None:
+        """An editor may have decoded the file wrongly, or may be unable to save the new text; it would not tell."""
+        new = b"".join(replacement.new for replacement in replacements)
+        damaged = _SUBSTITUTE in self._document.text
+        if self._found.located.fd is None or (new.isascii() and not damaged):
+            return
+        on_disk = self._on_disk()
+        if damaged and (on_disk is None or _SUBSTITUTE.encode() not in on_disk.utf8):
+            raise TextRefusedError(
+                f"{self.path}: the open document shows U+FFFD where the file on disk has other bytes: the editor "
+                "opened it in a wrong encoding, and saving it would destroy them. Nothing was changed. Reopen it in "
+                "the editor with its own encoding first."
+            )
+        if on_disk is not None:
+            encode_or_refuse(self.path, new.decode(), on_disk.encoding)
+
+    def _on_disk(self) -> TextFile | None:
+        located = self._found.located
+        size = located.status.st_size if located.status else 0
+        try:
+            return text_file(self.path, file_bytes(located.require_file(), self.path, size))
+        except ToolFailure:
+            return None

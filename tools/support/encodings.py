@@ -1,0 +1,326 @@
+"""Which encoding a text file is in, and its text as pieces of UTF-8.
+
+UTF-8 unless a byte-order mark says otherwise. Anything else has to be a legacy encoding that gives back the whole
+file byte for byte; which one is guessed by charset-normalizer from the lines that are not ASCII. What fits nothing is
+refused: a file is never shown or changed through a lossy decoding.
+
+A *piece* is a part of a file in its order. A piece may be a buffer that is reused: it is valid until the next one.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from ..errors import TextRefusedError
+from .byte_search import Bytes
+
+if TYPE_CHECKING:
+    from charset_normalizer import CharsetMatch
+
+Pieces: TypeAlias = Callable[[], Iterable[Bytes]]
+"""Gives the file's pieces, from its start each time it is called."""
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """How the bytes of a file stand for its text.
+
+    Attributes:
+        codec: Python's name of it.
+        mark: the byte-order mark that the file starts with; no part of the text.
+        guessed: nothing in the file states it.
+    """
+
+    codec: str
+    mark: bytes = b""
+    guessed: bool = False
+
+    @property
+    def label(self) -> str:
+        """How people call it."""
+        return _LABELS.get(self.codec, self.codec)
+
+
+UTF8: Final = Encoding("utf-8")
+
+_MARKED: Final = (
+    # UTF-32 LE before UTF-16 LE, whose mark is the beginning of its own.
+    Encoding("utf-32-le", codecs.BOM_UTF32_LE),
+    Encoding("utf-32-be", codecs.BOM_UTF32_BE),
+    Encoding("utf-16-le", codecs.BOM_UTF16_LE),
+    Encoding("utf-16-be", codecs.BOM_UTF16_BE),
+    Encoding("utf-8", codecs.BOM_UTF8),
+)
+_LABELS: Final = {
+    "utf-8": "UTF-8",
+    "utf-16-le": "UTF-16 LE",
+    "utf-16-be": "UTF-16 BE",
+    "utf-32-le": "UTF-32 LE",
+    "utf-32-be": "UTF-32 BE",
+    "cp1252": "windows-1252",
+    "cp1251": "windows-1251",
+    "cp1250": "windows-1250",
+    "cp932": "Shift-JIS",
+    "gbk": "GBK",
+    "gb18030": "GB18030",
+    "euc_jp": "EUC-JP",
+    "big5": "Big5",
+    "cp949": "EUC-KR",
+    "koi8_r": "KOI8-R",
+}
+
+MULTIBYTE: Final = ("cp932", "euc_jp", "gbk", "gb18030", "big5", "big5hkscs", "cp949")
+_LEGACY: Final = (
+    *MULTIBYTE,
+    *("cp1252", "cp1251", "koi8_r", "cp1250", "cp1254", "cp1253", "cp1255", "cp1256", "cp1257", "cp874", "cp866"),
+    *("iso8859_2", "iso8859_15", "koi8_u", "mac_roman", "cp437", "cp850"),
+)
+_SAMPLE_BYTES: Final = 64 * 1024
+_CONTEXT_BYTES: Final = 200
+_BEYOND_ASCII: Final = re.compile(rb"[\x80-\xff]")
+_PIECE_BYTES: Final = 128 * 1024
+
+
+def detect(path: str, pieces: Pieces) -> Encoding:
+    """The encoding of the text that ``pieces`` give.
+
+    Raises:
+        TextRefusedError: binary, damaged, or in an encoding that does not give back the same bytes.
+    """
+    encoding = encoding_by_mark(pieces)
+    try:
+        for _ in utf8_pieces(path, pieces, encoding):
+            pass
+    except NotUtf8Error as error:
+        return legacy_encoding(path, pieces, error)
+    return encoding
+
+
+def encoding_by_mark(pieces: Pieces) -> Encoding:
+    """The encoding that the file's byte-order mark states; UTF-8 when it has none."""
+    head = b""
+    for piece in pieces():
+        head += piece[:4]
+        if len(head) >= 4:
+            break
+    for encoding in _MARKED:
+        if head.startswith(encoding.mark):
+            return encoding
+    return UTF8
+
+
+def utf8_pieces(path: str, pieces: Pieces, encoding: Encoding) -> Iterator[Bytes]:
+    """The text as UTF-8 in pieces that end with a whole character; the byte-order mark is left out.
+
+    Raises:
+        NotUtf8Error: the encoding is UTF-8 and a piece is not; what was given before it is then void.
+        TextRefusedError: binary, or not in the encoding at all.
+    """
+    body = _without_mark(pieces(), encoding.mark)
+    return _checked(path, body, len(encoding.mark)) if encoding.codec == "utf-8" else _reencoded(path, body, encoding)
+
+
+class NotUtf8Error(Exception):
+    """A byte is no part of UTF-8 text; ``offset`` is where in the file."""
+
+    def __init__(self, offset: int, byte: int) -> None:
+        super().__init__(f"byte 0x{byte:02x} at offset {offset}")
+        self.offset = offset
+        self.byte = byte
+
+
+def legacy_encoding(path: str, pieces: Pieces, not_utf8: NotUtf8Error) -> Encoding:
+    """The legacy encoding that fits best and gives back every byte of the file.
+
+    Raises:
+        TextRefusedError: none does, or the file is UTF-8 with damage.
+    """
+    sample = _beyond_ascii(pieces())
+    if _is_damaged_utf8(sample):
+        raise TextRefusedError(
+            f"{path}: is UTF-8 text with damage ({not_utf8}); showing or changing it would lose bytes. "
+            "Repair it first, for example with iconv."
+        )
+    for codec in _candidates(sample):
+        if gives_back(codec, pieces()):
+            return Encoding(codec, guessed=True)
+    raise TextRefusedError(
+        f"{path}: is not text that can be kept byte for byte: not UTF-8 ({not_utf8}), without a byte-order mark, and "
+        "in no legacy encoding that gives the same bytes back. Convert it to UTF-8 first, or treat it as binary."
+    )
+
+
+def gives_back(codec: str, pieces: Iterable[Bytes]) -> bool:
+    """True when decoding and encoding again gives exactly these bytes."""
+    decoder = codecs.getincrementaldecoder(codec)("strict")
+    pending = b""  # bytes of a character that the next piece completes
+    try:
+        for piece in pieces:
+            pending += piece
+            encoded = decoder.decode(piece).encode(codec)
+            if not pending.startswith(encoded):
+                return False
+            pending = pending[len(encoded) :]
+        decoder.decode(b"", final=True)
+    except UnicodeError:
+        return False
+    return not pending
+
+
+def slices(data: bytes) -> Iterator[bytes]:
+    """The pieces of text that is in memory already."""
+    return (data[start : start + _PIECE_BYTES] for start in range(0, len(data), _PIECE_BYTES))
+
+
+def _without_mark(pieces: Iterable[Bytes], mark: bytes) -> Iterator[Bytes]:
+    rest = len(mark)
+    for piece in pieces:
+        if rest:
+            yield piece[rest:]
+            rest = max(0, rest - len(piece))
+        else:
+            yield piece
+
+
+def _checked(path: str, pieces: Iterable[Bytes], offset: int) -> Iterator[Bytes]:
+    """The pieces themselves, proven to be UTF-8; almost free for ASCII."""
+    pending = b""
+    for piece in pieces:
+        if (nul := piece.find(b"\0")) >= 0:
+            raise _binary(path, offset + len(pending) + nul)
+        if not pending and piece.isascii():
+            offset += len(piece)
+            yield piece
+            continue
+        joined = pending + piece
+        used = _utf8_length(joined, offset, final=False)
+        pending = joined[used:]
+        offset += used
+        yield joined[:used]
+    _utf8_length(pending, offset, final=True)
+
+
+def _utf8_length(data: bytes, offset: int, *, final: bool) -> int:
+    """How many bytes of ``data`` are whole characters."""
+    try:
+        return codecs.utf_8_decode(data, "strict", final)[1]
+    except UnicodeDecodeError as error:
+        raise NotUtf8Error(offset + error.start, data[error.start]) from None
+
+
+def _reencoded(path: str, pieces: Iterable[Bytes], encoding: Encoding) -> Iterator[bytes]:
+    decoder = codecs.getincrementaldecoder(encoding.codec)("strict")
+    try:
+        for piece in pieces:
+            yield _text_as_utf8(path, decoder.decode(piece), encoding)
+        yield _text_as_utf8(path, decoder.decode(b"", final=True), encoding)
+    except UnicodeDecodeError:
+        raise TextRefusedError(
+            f"{path}: starts with the byte-order mark of {encoding.label} but is not valid {encoding.label}; "
+            "it is damaged or binary, so it is neither shown nor changed as text."
+        ) from None
+
+
+def _text_as_utf8(path: str, text: str, encoding: Encoding) -> bytes:
+    if "\0" in text:
+        raise TextRefusedError(
+            f"{path}: looks like {encoding.label} but holds NUL characters, so it is binary; "
+            "it is neither shown nor changed as text."
+        )
+    return text.encode()
+
+
+def _binary(path: str, offset: int) -> TextRefusedError:
+    return TextRefusedError(
+        f"{path}: is binary (NUL byte at offset {offset}), or UTF-16 without a byte-order mark; it is neither shown "
+        "nor changed as text. Use a command made for its format."
+    )
+
+
+def _beyond_ascii(pieces: Iterable[Bytes]) -> bytes:
+    """The lines that tell encodings apart, up to a bound and cut between characters.
+
+    In every encoding considered a line feed is never part of another character, and neither is what comes before
+    the first byte beyond ASCII.
+    """
+    found: list[bytes] = []
+    size = 0
+    unfinished = b""
+    for piece in pieces:
+        *lines, unfinished = (unfinished + piece).split(b"\n")
+        telling = [_telling_part(line) for line in lines if not line.isascii()]
+        found += telling
+        size += sum(map(len, telling))
+        unfinished = b"" if unfinished.isascii() else _from_first_beyond_ascii(unfinished)
+        if size + len(unfinished) > 2 * _SAMPLE_BYTES:
+            break
+    if unfinished:
+        found.append(_telling_part(unfinished))
+    return _cut_between_characters(b"\n".join(found))
+
+
+def _telling_part(line: bytes) -> bytes:
+    return _cut_between_characters(_from_first_beyond_ascii(line))
+
+
+def _from_first_beyond_ascii(line: bytes) -> bytes:
+    first = _BEYOND_ASCII.search(line)
+    return line[max(0, first.start() - _CONTEXT_BYTES) :] if first else b""
+
+
+def _cut_between_characters(sample: bytes) -> bytes:
+    if len(sample) <= _SAMPLE_BYTES:
+        return sample
+    # A byte up to "/" is no second half of a character in any encoding considered (GB18030 uses digits).
+    for end in range(_SAMPLE_BYTES, _SAMPLE_BYTES // 2, -1):
+        if sample[end - 1] <= ord("/"):
+            return sample[:end]
+    return sample[:_SAMPLE_BYTES]
+
+
+def _is_damaged_utf8(sample: bytes) -> bool:
+    """True when the text beyond ASCII is UTF-8 more often than not.
+
+    Text in a legacy encoding makes a UTF-8 sequence by chance now and then, but mostly it does not.
+    """
+    valid = sum(not character.isascii() for character in sample.decode("utf-8", "ignore"))
+    invalid = sample.decode("utf-8", "replace").count("\ufffd")
+    return valid > invalid
+
+
+def _candidates(sample: bytes) -> list[str]:
+    """Codecs that may be it, most likely first."""
+    from charset_normalizer import from_bytes  # noqa: PLC0415  slow to import and needed for few files
+
+    # gbk is left to _narrowed: it is the same text as gb18030 and would only be tried twice.
+    considered = [codec for codec in _LEGACY if codec != "gbk"]
+    matches = list(from_bytes(sample, cp_isolation=considered))
+    if len(sample) == _SAMPLE_BYTES:  # perhaps cut inside a character of two bytes
+        matches += from_bytes(sample[:-1], cp_isolation=considered)
+    ranked: set[tuple[bool, float, int, str]] = set()
+    for match in matches:
+        for codec in _codecs_of(match):
+            # Western European is by far the commonest; measured noise of 0.1 says nothing against it.
+            noise = match.chaos - (0.1 if codec == "cp1252" else 0.0)
+            ranked.add((_japanese_without_kana(codec, sample), noise, _LEGACY.index(codec), codec))
+    return [narrow for *_, codec in sorted(ranked) for narrow in _narrowed(codec)]
+
+
+def _codecs_of(match: CharsetMatch) -> list[str]:
+    return [codec for codec in match.could_be_from_charset if codec in _LEGACY]
+
+
+def _japanese_without_kana(codec: str, sample: bytes) -> bool:
+    """Japanese without full-width kana is rare, and Chinese bytes read as Japanese have none."""
+    if codec not in {"cp932", "euc_jp"}:
+        return False
+    return not any("\u3041" <= character <= "\u30fe" for character in sample.decode(codec, "ignore"))
+
+
+def _narrowed(codec: str) -> tuple[str, ...]:
+    """GBK before its superset, so that a GBK file never gets a character that only GB18030 has."""
+    return ("gbk", codec) if codec == "gb18030" else (codec,)

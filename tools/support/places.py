@@ -1,0 +1,74 @@
+"""Finding where the text of a path is at this call: in a file on disk, or in a document that an editor has open.
+
+The order is fixed: the path is resolved and opened, the gate admits it, and only then the editor is asked and
+anything is read (E2). Before a commit the place is looked for again; when it is another one by now, the call starts
+over, and when the editor went away it ends: nothing is ever written to disk behind an open document.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from ..contract import InvocationResult, Plan
+from ..errors import ToolFailure
+from .blocking import run_blocking
+from .disk_place import DiskPlace
+from .document_place import DocumentPlace
+from .text_place import Change, FileAccess, FoundPath, Landed, TextPlace
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from ...editor_access.port import EditorProvider
+    from ..contract import ToolContext
+    from .paths import Roots
+
+__all__ = ["Change", "FileAccess", "Landed", "Places", "TextPlace"]
+
+
+class Places:
+    """Finds the place of a text, for a tool with these roots. The editor is asked for at every call."""
+
+    def __init__(self, roots: Roots, editor: EditorProvider | None) -> None:
+        self._roots = roots
+        self._editor = editor
+
+    async def plan(
+        self,
+        file_path: str,
+        accesses: tuple[FileAccess, ...],
+        context: ToolContext,
+        fill: Callable[[TextPlace, Plan], Awaitable[None]],
+    ) -> Plan:
+        """A plan about ``file_path``: its targets and descriptors, and what ``fill`` adds once the gate admits it.
+
+        A failure after the admission settles the plan, which then still tells its targets.
+
+        Raises:
+            PathRefusedError: the path is outside of the roots or cannot be resolved.
+            PermissionDeniedError: the gate said no; nothing was looked at.
+        """
+        with ExitStack() as resources:
+            located = await run_blocking(context.cancellation, lambda: self._roots.locate(file_path))
+            resources.callback(located.close)
+            found = FoundPath(self._roots, self._editor, file_path, located, accesses)
+            targets = found.targets("undecided", exists=located.status is not None)
+            await context.admit(targets)
+            plan = Plan(targets=targets)
+            try:
+                place = _place(found)
+                plan.targets = place.targets
+                await fill(place, plan)
+            except ToolFailure as failure:
+                plan.settled = InvocationResult.failed(str(failure))
+                return plan
+            plan.resources = resources.pop_all()
+            return plan
+
+
+def _place(found: FoundPath) -> TextPlace:
+    editor, document = found.open_document()
+    if editor is not None and document is not None:
+        return DocumentPlace(found, editor, document)
+    return DiskPlace(found)
