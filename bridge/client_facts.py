@@ -1,0 +1,83 @@
+"""What a client says of itself in ``initialize``, read leniently: what cannot be read counts as not said."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from openbuffer.editor_access.uri import path_from_uri
+
+from .protocol import MalformedParamsError, json_kind
+
+if TYPE_CHECKING:
+    from openbuffer.editor_access.text import PositionEncoding
+
+_ENCODINGS: Final[dict[str, PositionEncoding]] = {"utf-8": "utf-8", "utf-16": "utf-16", "utf-32": "utf-32"}
+_PID_MAX: Final = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientFacts:
+    """The part of InitializeParams that the bridge uses. ``roots`` are absolute paths, in the client's order."""
+
+    process_id: int | None = None
+    roots: tuple[str, ...] = ()
+    position_encoding: PositionEncoding = "utf-16"
+    applies_edits: bool = False
+    is_neovim: bool = False
+
+
+def read_client_facts(params: object) -> ClientFacts:
+    """Read InitializeParams.
+
+    An unknown value anywhere (a new enum member, a wrong type) does not spoil the rest.
+
+    Raises:
+        MalformedParamsError: they are no object at all.
+    """
+    if not isinstance(params, dict):
+        raise MalformedParamsError(f"params of initialize must be an object, not {json_kind(params)}")
+    fields = cast("dict[str, Any]", params)
+    capabilities = fields.get("capabilities")
+    return ClientFacts(
+        process_id=_process_id(fields.get("processId")),
+        roots=_roots(fields),
+        position_encoding=_encoding(_at(capabilities, "general", "positionEncodings")),
+        applies_edits=_at(capabilities, "workspace", "applyEdit") is True,
+        is_neovim=_at(fields, "clientInfo", "name") == "Neovim",
+    )
+
+
+def _process_id(value: object) -> int | None:
+    is_pid = isinstance(value, int) and not isinstance(value, bool) and 0 < value <= _PID_MAX
+    return cast("int", value) if is_pid else None
+
+
+def _roots(fields: Mapping[str, Any]) -> tuple[str, ...]:
+    """Workspace folders; else the root URI; else the root path. Folders that are not files are left out."""
+    folders = fields.get("workspaceFolders")
+    if isinstance(folders, list) and folders:
+        uris = [_at(folder, "uri") for folder in cast("list[object]", folders)]
+    elif isinstance(fields.get("rootUri"), str):
+        uris = [fields["rootUri"]]
+    else:
+        path = fields.get("rootPath")
+        return (path,) if isinstance(path, str) and path.startswith("/") else ()
+    paths = (path_from_uri(uri) for uri in uris if isinstance(uri, str))
+    return tuple(dict.fromkeys(path for path in paths if path is not None))
+
+
+def _encoding(offered: object) -> PositionEncoding:
+    """The first that the client lists and we know; utf-16 is what LSP takes without a word."""
+    for name in cast("list[object]", offered) if isinstance(offered, list) else ():
+        if isinstance(name, str) and name in _ENCODINGS:
+            return _ENCODINGS[name]
+    return "utf-16"
+
+
+def _at(value: object, *keys: str) -> object:
+    """The value below these keys, or None."""
+    for key in keys:
+        value = cast("Mapping[str, object]", value).get(key) if isinstance(value, Mapping) else None
+    return value

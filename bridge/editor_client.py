@@ -1,0 +1,36 @@
+"""The client as the LSP adapter needs it: it applies edits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lsprotocol import types as lsp
+from openbuffer.editor_access.errors import EditorLostError
+
+from .jsonrpc import ConnectionLostError
+
+if TYPE_CHECKING:
+    from .jsonrpc import BridgeProtocol
+
+
+class EditorClient:
+    """Implements the adapter's ``LspClient`` over the protocol."""
+
+    def __init__(self, protocol: BridgeProtocol, *, applies_edits: bool) -> None:
+        self._protocol = protocol
+        self._applies_edits = applies_edits
+
+    async def apply_edit(self, params: lsp.ApplyWorkspaceEditParams) -> lsp.ApplyWorkspaceEditResult:
+        """Send ``workspace/applyEdit`` and wait for the answer.
+
+        Raises:
+            EditorLostError: the connection ended.
+            JsonRpcException: the client answered with an error.
+        """
+        if not self._applies_edits:
+            reason = "this client does not offer workspace/applyEdit, so its open documents can only be read"
+            return lsp.ApplyWorkspaceEditResult(applied=False, failure_reason=reason)
+        try:
+            return await self._protocol.send_request_async(lsp.WORKSPACE_APPLY_EDIT, params)
+        except ConnectionLostError as error:
+            raise EditorLostError(str(error)) from error

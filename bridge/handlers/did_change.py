@@ -1,0 +1,44 @@
+"""``textDocument/didChange``: the text that the editor shows has changed."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from ..document_params import change_that_cannot_be_followed, read_did_change
+from ..protocol import MalformedParamsError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from openbuffer.editor_access.lsp import LspEditor
+
+    from ..session import Session
+
+log = logging.getLogger(__name__)
+
+
+def did_change(session: Session, params: object) -> None:
+    """Hand the changes to the document store."""
+    assert session.editor is not None
+    with lose_track(session.editor, params):
+        report(session.editor.did_change(read_did_change(params)))
+
+
+@contextmanager
+def lose_track(editor: LspEditor, params: object) -> Generator[None]:
+    """Where a message about a text cannot be read, that text is not known from then on; never a guess."""
+    try:
+        yield
+    except MalformedParamsError:
+        change = change_that_cannot_be_followed(params)
+        if change is not None:
+            editor.did_change(change)
+        raise
+
+
+def report(problem: str | None) -> None:
+    """Log what was wrong with a message that the store took in."""
+    if problem is not None:
+        log.warning("%s", problem)

@@ -1,0 +1,45 @@
+"""Every number that bounds the server, in one place. Sizes are bytes, times are seconds."""
+
+from __future__ import annotations
+
+from typing import Final
+
+MIB: Final = 1024 * 1024
+
+FRAME_MAX_BYTES: Final = 128 * MIB
+"""One incoming message. Editors stop synchronising at about 50 MB of text, which JSON at most doubles."""
+
+HEADER_LINE_MAX_BYTES: Final = 4_096
+
+RESULT_MAX_BYTES: Final = 64 * MIB
+"""One answer; a tool's own bounds are far below."""
+
+OUTGOING_MAX_BYTES: Final = 128 * MIB
+"""Answers that wait for a client that does not read; beyond it the session ends."""
+
+OUTGOING_STALL_S: Final = 120.0
+"""How long a client may take nothing at all while answers wait for it; long enough for a pause in its debugger."""
+
+RUNNING_CALLS_MAX: Final = 64
+"""Tool calls that run at the same time; more wait for their turn."""
+
+PENDING_REQUESTS_MAX: Final = 2_048
+"""Requests that run or wait; more are refused."""
+
+PROGRESS_INTERVAL_S: Final = 0.1
+"""At most one ``$/progress`` report per call in this time."""
+
+STOP_GRACE_S: Final = 3.0
+"""How long running work may take to stop when the session ends; then the process leaves without it."""
+
+FLUSH_GRACE_S: Final = 1.0
+"""How long the last answers may take to be read at the end."""
+
+PARENT_POLL_S: Final = 2.0
+"""How often the client's process is looked at where the system cannot tell of its end by itself."""
+
+ID_SEARCH_MAX_BYTES: Final = 1 * MIB
+"""How far into a message that cannot be read its request id is looked for."""
+
+LOG_LINE_MAX_BYTES: Final = 4_000
+"""One line on stderr; below PIPE_BUF, so that it is written whole or not at all."""

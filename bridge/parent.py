@@ -1,0 +1,48 @@
+"""Watching the client's process: the server must not outlive it, whatever holds its pipes open."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+
+import anyio
+
+from .limits import PARENT_POLL_S
+
+
+async def process_ended(process_id: int) -> None:
+    """Return when this process has ended, at once if there is none."""
+    if hasattr(os, "pidfd_open"):
+        try:
+            descriptor = os.pidfd_open(process_id)
+        except ProcessLookupError:
+            return
+        except OSError:
+            pass  # an old kernel, or one that does not let us: look now and then
+        else:
+            await _readable(descriptor)
+            return
+    while _exists(process_id):  # noqa: ASYNC110  no event tells of another process's end here
+        await anyio.sleep(PARENT_POLL_S)
+
+
+async def _readable(descriptor: int) -> None:
+    """A process descriptor becomes readable when its process ends, even before it is waited for."""
+    loop = asyncio.get_running_loop()
+    ended = anyio.Event()
+    loop.add_reader(descriptor, ended.set)
+    try:
+        await ended.wait()
+    finally:
+        loop.remove_reader(descriptor)
+        os.close(descriptor)
+
+
+def _exists(process_id: int) -> bool:
+    try:
+        os.kill(process_id, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True  # it belongs to somebody else
+    return True

@@ -1,0 +1,141 @@
+"""One client's session: what it said of itself, its documents, and the tools over its workspace folders.
+
+The folders are those of ``initialize``; another set makes another executor, in :meth:`Session.begin` only.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, Protocol
+
+import anyio
+from openbuffer.editor_access.lsp import LspEditor
+from openbuffer.tools.contract import ToolContext
+from openbuffer.tools.errors import ToolExecutionError
+
+from .client_facts import ClientFacts
+from .limits import RUNNING_CALLS_MAX
+from .progress import WorkDoneProgress
+from .protocol import CallCancelledError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from openbuffer.editor_access.lsp import LspClient
+    from openbuffer.editor_access.port import EditorProvider
+    from openbuffer.tools.contract import FunctionTool, ToolResult
+
+    from .protocol import CallToolResult, ProgressToken, ToolCall, ToolError
+
+log = logging.getLogger(__name__)
+
+
+class NoWorkspaceError(ToolExecutionError):
+    """The client opened no folder, so that there is no boundary for any tool to work in."""
+
+
+class ToolExecutor(Protocol):
+    """The pipeline as the session sees it."""
+
+    @property
+    def tools(self) -> Sequence[FunctionTool]:
+        """The assembled tools."""
+        ...
+
+    async def call(self, name: str, arguments: object, context: ToolContext) -> ToolResult:
+        """Run one call to its end; raises ToolExecutionError for a hard error."""
+        ...
+
+
+class Session:
+    """State between ``initialize`` and the end. Everything runs on one event loop."""
+
+    def __init__(
+        self,
+        *,
+        create_executor: Callable[[tuple[str, ...], EditorProvider], ToolExecutor],
+        create_client: Callable[[ClientFacts], LspClient],
+        send_progress: Callable[[dict[str, Any]], None],
+    ) -> None:
+        self.facts = ClientFacts()
+        self.editor: LspEditor | None = None
+        self._create_executor = create_executor
+        self._create_client = create_client
+        self._send_progress = send_progress
+        self._executor: ToolExecutor | None = None
+        self._turns = anyio.Semaphore(RUNNING_CALLS_MAX)
+        self._with_progress: dict[ProgressToken, anyio.CancelScope] = {}
+
+    def begin(self, facts: ClientFacts) -> None:
+        """The client has introduced itself."""
+        self.facts = facts
+        self.editor = LspEditor(self._create_client(facts), encoding=facts.position_encoding, is_neovim=facts.is_neovim)
+        self._executor = None
+
+    def connection_lost(self) -> None:
+        """The client is gone for good."""
+        if self.editor is not None:
+            self.editor.connection_lost()
+
+    def tools(self) -> Sequence[FunctionTool]:
+        """The tools there are now; none without a workspace folder."""
+        return self._assembled().tools if self.facts.roots else ()
+
+    async def call(self, call: ToolCall) -> CallToolResult:
+        """Run one call. Whatever the tool does, there is an answer; only cancelling raises.
+
+        Raises:
+            CallCancelledError: the user cancelled it through its progress; its work has stopped.
+        """
+        try:
+            result = await self._run(call)
+        except ToolExecutionError as error:
+            return {"name": call.name, "isError": True, "error": _wire_error(error)}
+        except (CallCancelledError, anyio.get_cancelled_exc_class()):
+            raise
+        except BaseException as error:
+            log.exception("%s failed", call.name[:100])
+            kind = type(error).__name__
+            crash: ToolError = {"type": "ToolCrashedError", "message": f"{call.name} failed: {kind}: {error}"}
+            return {"name": call.name, "isError": True, "error": {**crash, "reason": kind}}
+        return {"name": call.name, "isError": not result.success, "data": result.value}
+
+    def cancel_by_token(self, token: ProgressToken) -> None:
+        """The user cancelled the call that reports under this token; unknown tokens are of no concern."""
+        scope = self._with_progress.get(token)
+        if scope is not None:
+            scope.cancel()
+
+    async def _run(self, call: ToolCall) -> ToolResult:
+        if call.token is None or call.token in self._with_progress:  # a token is good for one call at a time
+            return await self._in_turn(call, ToolContext())
+        progress = WorkDoneProgress(call.token, self._send_progress)
+        progress.begin(call.name[:100])
+        try:
+            with anyio.CancelScope() as scope:
+                self._with_progress[call.token] = scope
+                return await self._in_turn(call, ToolContext(progress=progress))
+            raise CallCancelledError
+        finally:
+            del self._with_progress[call.token]
+            progress.end()
+
+    async def _in_turn(self, call: ToolCall, context: ToolContext) -> ToolResult:
+        async with self._turns:
+            return await self._assembled().call(call.name, call.arguments, context)
+
+    def _assembled(self) -> ToolExecutor:
+        if not self.facts.roots:
+            raise NoWorkspaceError(
+                "no workspace folder is open, so there is nothing that a tool may touch; open a folder in the editor"
+            )
+        if self._executor is None:
+            self._executor = self._create_executor(self.facts.roots, lambda: self.editor)
+        return self._executor
+
+
+def _wire_error(error: ToolExecutionError) -> ToolError:
+    wire: ToolError = {"type": error.code, "message": str(error)}
+    if error.reason is not None:
+        wire["reason"] = error.reason
+    return wire

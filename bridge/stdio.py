@@ -1,0 +1,89 @@
+"""A session over two descriptors, from the first byte to the exit code."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import anyio
+
+from .framing import BadFrame, FrameReader
+from .inbox import incoming
+from .jsonrpc import Phase
+from .lifetime import Lifetime, ended_by_signals
+from .limits import FLUSH_GRACE_S, OUTGOING_MAX_BYTES, OUTGOING_STALL_S
+from .outbox import Outbox
+from .parent import process_ended
+from .wiring import create_builtin_executor, create_protocol, wire
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from openbuffer.editor_access.port import EditorProvider
+
+    from .jsonrpc import BridgeProtocol
+    from .session import Session, ToolExecutor
+
+
+async def run_session(
+    input_fd: int,
+    output_fd: int,
+    *,
+    create_executor: Callable[[tuple[str, ...], EditorProvider], ToolExecutor] | None = None,
+    outgoing_max_bytes: int = OUTGOING_MAX_BYTES,
+    outgoing_stall_s: float = OUTGOING_STALL_S,
+) -> int:
+    """Serve one client until it leaves, dies or is given up; returns the exit code."""
+    protocol = create_protocol()
+    lifetime = Lifetime(lambda: protocol.phase is Phase.SHUT_DOWN)
+    outbox = Outbox(output_fd, lost=lifetime.end, max_bytes=outgoing_max_bytes, stall_s=outgoing_stall_s)
+    protocol.set_writer(outbox)
+    code = 1
+    try:
+        async with anyio.create_task_group() as tasks:
+            protocol.run_in(tasks)
+
+            def watch_process(process_id: int) -> None:
+                tasks.start_soon(_end_with, process_id, lifetime)
+
+            session = wire(protocol, lifetime, watch_process, create_executor or create_builtin_executor)
+            with ended_by_signals(asyncio.get_running_loop(), lifetime):
+                tasks.start_soon(_read, input_fd, protocol, lifetime)
+                code = await lifetime.wait()
+                await _wind_down(protocol, session, outbox)
+                tasks.cancel_scope.cancel()
+    finally:
+        outbox.close()
+    return code
+
+
+async def _read(input_fd: int, protocol: BridgeProtocol, lifetime: Lifetime) -> None:
+    """Hand over message by message, in order.
+
+    After each one the loop gets a turn, so that a request's handler has taken its first steps before the next
+    message can change what it looks at.
+    """
+    frames = FrameReader()
+    async for data in incoming(input_fd):
+        for item in frames.feed(data):
+            if isinstance(item, BadFrame):
+                protocol.handle_bad_frame(item)
+            elif rest := protocol.handle_body(item):
+                frames.push_back(rest)
+            await asyncio.sleep(0)
+    lifetime.end("end of input")
+
+
+async def _end_with(process_id: int, lifetime: Lifetime) -> None:
+    await process_ended(process_id)
+    lifetime.end(f"the client's process {process_id} has ended")
+
+
+async def _wind_down(protocol: BridgeProtocol, session: Session, outbox: Outbox) -> None:
+    """Stop the work, answer it, send the answers. The lifetime's clock bounds all of it."""
+    protocol.connection_lost()
+    session.connection_lost()
+    protocol.cancel_requests()
+    await protocol.wait_idle()
+    with anyio.move_on_after(FLUSH_GRACE_S):
+        await outbox.flush()

@@ -1,0 +1,83 @@
+"""Who answers what: the one list of messages, and the parts behind them. Heavy to import; ``server`` does it late."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+
+from .editor_client import EditorClient
+from .handlers.call_tool import call_tool
+from .handlers.cancel_progress import cancel_progress
+from .handlers.did_change import did_change
+from .handlers.did_close import did_close
+from .handlers.did_open import did_open
+from .handlers.did_save import did_save
+from .handlers.execute_command import execute_command
+from .handlers.exit import leave
+from .handlers.initialize import initialize
+from .handlers.list_tools import list_tools
+from .handlers.shutdown import shutdown
+from .jsonrpc import BridgeProtocol, BridgeServer
+from .protocol import CALL_TOOL, LIST_TOOLS
+from .session import Session, ToolExecutor
+from .version import VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from openbuffer.editor_access.port import EditorProvider
+
+    from .client_facts import ClientFacts
+    from .lifetime import Lifetime
+
+
+def create_builtin_executor(roots: tuple[str, ...], editor: EditorProvider) -> ToolExecutor:
+    """The tools over these roots; imported when the first call needs them."""
+    from openbuffer.tools.config import ToolConfig  # noqa: PLC0415  not before the first answer
+    from openbuffer.tools.executor import create_tool_executor  # noqa: PLC0415  not before the first answer
+
+    return create_tool_executor(ToolConfig(roots=roots, editor=editor))
+
+
+def create_protocol() -> BridgeProtocol:
+    """The protocol without its handlers."""
+    protocol = BridgeServer(VERSION).protocol
+    assert isinstance(protocol, BridgeProtocol)
+    return protocol
+
+
+def wire(
+    protocol: BridgeProtocol,
+    lifetime: Lifetime,
+    watch_process: Callable[[int], None],
+    create_executor: Callable[[tuple[str, ...], EditorProvider], ToolExecutor],
+) -> Session:
+    """Give the protocol its handlers; returns the session behind them."""
+
+    def client(facts: ClientFacts) -> EditorClient:
+        return EditorClient(protocol, applies_edits=facts.applies_edits)
+
+    def send_progress(params: dict[str, Any]) -> None:
+        protocol.send_notification(types.PROGRESS, params)
+
+    session = Session(create_executor=create_executor, create_client=client, send_progress=send_progress)
+    for method, handler in (
+        (types.INITIALIZE, partial(initialize, session, watch_process)),
+        (types.SHUTDOWN, partial(shutdown, protocol)),
+        (types.WORKSPACE_EXECUTE_COMMAND, partial(execute_command, session)),
+        (LIST_TOOLS, partial(list_tools, session)),
+        (CALL_TOOL, partial(call_tool, session)),
+    ):
+        protocol.on_request(method, handler)
+    for method, handler in (
+        (types.EXIT, partial(leave, lifetime)),
+        (types.TEXT_DOCUMENT_DID_OPEN, partial(did_open, session)),
+        (types.TEXT_DOCUMENT_DID_CHANGE, partial(did_change, session)),
+        (types.TEXT_DOCUMENT_DID_SAVE, partial(did_save, session)),
+        (types.TEXT_DOCUMENT_DID_CLOSE, partial(did_close, session)),
+        (types.WINDOW_WORK_DONE_PROGRESS_CANCEL, partial(cancel_progress, session)),
+    ):
+        protocol.on_notification(method, handler)
+    return session
