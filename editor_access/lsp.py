@@ -15,10 +15,11 @@ from lsprotocol import types as lsp
 
 from .errors import DocumentMovedError, EditorLostError
 from .lsp_documents import DocumentSlot, LspDocuments, OpenDocument
-from .lsp_edits import effective_edits, lines_are_counted_alike, outgoing_edits
+from .lsp_edits import effective_edits, has_lone_return, lines_are_counted_alike, outgoing_edits
 from .lsp_flight import EditFlight, EditTimeouts, finished, wait_until
 from .lsp_outcome import IntendedEdit
 from .port import Document, EditOutcome, TextEdit
+from .text import apply_edits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,12 +55,25 @@ class LspEditor:
 
     has_stable_path_authority = True
 
-    def __init__(self, client: LspClient, *, encoding: PositionEncoding, timeouts: EditTimeouts | None = None) -> None:
-        """``encoding`` is the negotiated one."""
+    def __init__(
+        self,
+        client: LspClient,
+        *,
+        encoding: PositionEncoding,
+        timeouts: EditTimeouts | None = None,
+        is_neovim: bool = False,
+    ) -> None:
+        r"""``encoding`` is the negotiated one.
+
+        ``is_neovim``: the client opens documents at version 0 and applies an edit for version 0 to whatever is there
+        by then, so such an edit names version 1, which is skipped once anything was typed; and a lone ``\r`` ends
+        no line for it, or each line (in old Mac files), which the text does not tell.
+        """
         self._client = client
         self._encoding: PositionEncoding = encoding
         self._timeouts = timeouts or EditTimeouts()
-        self._documents = LspDocuments(encoding)
+        self._is_neovim = is_neovim
+        self._documents = LspDocuments(encoding, counts_returns=not is_neovim)
         self._lost = False
 
     def did_open(self, params: lsp.DidOpenTextDocumentParams) -> str | None:
@@ -135,9 +149,9 @@ class LspEditor:
     ) -> EditOutcome:
         opened = self._current(document)
         wanted = effective_edits(document.text, edits)
-        if not wanted:
+        if not wanted or (self._is_neovim and _empties_the_empty(document.text, wanted)):
             return EditOutcome(kind="done", reason="the document held that text already", document=document)
-        if not lines_are_counted_alike(document.text):
+        if not lines_are_counted_alike(document.text) or (self._is_neovim and has_lone_return(document.text)):
             return EditOutcome(kind="not_done", reason=_LONE_RETURNS.format(path=document.path), nothing_changed=True)
         flight = EditFlight(
             slot=slot,
@@ -163,8 +177,9 @@ class LspEditor:
     def _params(self, opened: OpenDocument, wanted: Sequence[TextEdit], label: str) -> lsp.ApplyWorkspaceEditParams:
         avoid = self._encoding != "utf-32"
         outgoing = outgoing_edits(opened.buffer.text, wanted, avoid_columns_beyond_bmp=avoid)
+        version = max(opened.version, 1) if self._is_neovim else opened.version
         change = lsp.TextDocumentEdit(
-            text_document=lsp.OptionalVersionedTextDocumentIdentifier(uri=opened.uri, version=opened.version),
+            text_document=lsp.OptionalVersionedTextDocumentIdentifier(uri=opened.uri, version=version),
             edits=[_on_the_wire(opened, edit) for edit in outgoing],
         )
         return lsp.ApplyWorkspaceEditParams(edit=lsp.WorkspaceEdit(document_changes=[change]), label=label)
@@ -180,10 +195,19 @@ _LONE_RETURNS = (
 )
 
 
+def _empties_the_empty(text: str, wanted: Sequence[TextEdit]) -> bool:
+    """An empty buffer of Neovim arrives as one line end, and there is nothing that could be taken from it."""
+    return text in {"\n", "\r\n"} and not apply_edits(text, wanted)
+
+
 def _on_the_wire(opened: OpenDocument, edit: TextEdit) -> lsp.TextEdit:
     found = opened.buffer.range_of(edit.start, edit.end)
     start = lsp.Position(line=found.start.line, character=found.start.character)
     end = lsp.Position(line=found.end.line, character=found.end.character)
+    if found.end.character > 0 and edit.end == len(opened.buffer.text) and edit.new_text.endswith("\n"):
+        # The text gets the final newline that it lacked. Neovim, which has a final newline of its own on saving,
+        # takes that for a further, blank line unless the edit reaches over the last one; others stop at the end.
+        end = lsp.Position(line=found.end.line + 1, character=0)
     return lsp.TextEdit(range=lsp.Range(start=start, end=end), new_text=edit.new_text)
 
 

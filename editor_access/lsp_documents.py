@@ -16,6 +16,7 @@ import anyio
 from .document_identity import canonical, is_below, same_file, still_leads_to
 from .document_store import TextBuffer
 from .errors import DocumentAmbiguousError, DocumentOutOfSyncError
+from .lsp_edits import has_lone_return
 from .port import Document
 from .text import Position, PositionEncoding, Range
 from .uri import path_from_uri
@@ -36,7 +37,10 @@ class TextObserver(Protocol):
 
 @dataclass(slots=True)
 class OpenDocument:
-    """One opening of a document. ``opened_path`` is its URI's path, ``canonical_path`` what that led to then."""
+    """One opening of a document. ``opened_path`` is its URI's path, ``canonical_path`` what that led to then.
+
+    ``returns_are_text``: it holds lone carriage returns, and its client may not count them as line ends.
+    """
 
     uri: str
     opened_path: str
@@ -46,6 +50,7 @@ class OpenDocument:
     buffer: TextBuffer
     baseline: str | None
     out_of_sync: str | None = None
+    returns_are_text: bool = False
 
     def snapshot(self, path: str) -> Document:
         """The state now, under the canonical path it was asked for by."""
@@ -96,8 +101,10 @@ class DocumentSlot:
 class LspDocuments:
     """Follows didOpen, didChange, didSave and didClose; each returns what was wrong, for a log, or None."""
 
-    def __init__(self, encoding: PositionEncoding) -> None:
+    def __init__(self, encoding: PositionEncoding, *, counts_returns: bool = True) -> None:
+        """``counts_returns``: to the client a lone carriage return ends a line, as LSP has it."""
         self._encoding: PositionEncoding = encoding
+        self._counts_returns = counts_returns
         self._slots: dict[str, DocumentSlot] = {}
         self._generations = itertools.count(1)
 
@@ -212,6 +219,7 @@ class LspDocuments:
             version=version,
             buffer=buffer,
             baseline=text,
+            returns_are_text=not self._counts_returns and has_lone_return(text),
         )
 
     def _change(self, opened: OpenDocument, version: int, params: lsp.DidChangeTextDocumentParams) -> str | None:
@@ -219,9 +227,12 @@ class LspDocuments:
             return f"its version went back from {opened.version} to {version}"
         for change in params.content_changes:
             wire = getattr(change, "range", None)
+            if wire is not None and opened.returns_are_text:
+                return "it holds lone carriage returns, which this editor does not count as line ends"
             problem = _apply(opened.buffer, wire, change.text)
             if problem is not None:
                 return problem
+            opened.returns_are_text = not self._counts_returns and _brings_lone_return(opened, change.text)
         opened.version = version
         return None
 
@@ -230,6 +241,10 @@ class LspDocuments:
 
     def _all_of(self, path: str) -> list[OpenDocument]:
         return [opened for opened in self._open() if same_file(opened.opened_path, path)]
+
+
+def _brings_lone_return(opened: OpenDocument, new_text: str) -> bool:
+    return has_lone_return(new_text) and has_lone_return(opened.buffer.text)
 
 
 def _apply(buffer: TextBuffer, wire: lsp.Range | None, text: str) -> str | None:

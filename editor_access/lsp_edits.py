@@ -65,7 +65,12 @@ def outgoing_edits(text: str, edits: Sequence[TextEdit], *, avoid_columns_beyond
 
 def lines_are_counted_alike(text: str) -> bool:
     r"""Whether every editor numbers these lines alike: a lone ``\r`` among ``\n`` is a line end for some only."""
-    return "\r" not in text or "\n" not in text or _LONE_RETURN.search(text) is None
+    return "\n" not in text or not has_lone_return(text)
+
+
+def has_lone_return(text: str) -> bool:
+    r"""Whether the text holds a ``\r`` that no ``\n`` follows."""
+    return "\r" in text and _LONE_RETURN.search(text) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +107,7 @@ def _rendered(text: str, spans: Sequence[_Span]) -> list[TextEdit]:
 def _without_bom(text: str, edit: TextEdit) -> TextEdit:
     if edit.start or text.startswith(_BOM) or not edit.new_text.startswith(_BOM):
         return edit
-    return TextEdit(edit.start, edit.end, edit.new_text.removeprefix(_BOM))
+    return TextEdit(edit.start, edit.end, edit.new_text.lstrip(_BOM))
 
 
 def _outside_line_ends(text: str, start: int, end: int) -> tuple[int, int]:
