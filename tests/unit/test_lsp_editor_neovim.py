@@ -1,0 +1,133 @@
+"""The LSP adapter and the ways of Neovim, without Neovim; the real one is in tests/e2e."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from lsprotocol import types as lsp
+from openbuffer.editor_access import EditOutcome, TextEdit
+from openbuffer.editor_access.errors import DocumentOutOfSyncError
+from openbuffer.editor_access.lsp import EditTimeouts, LspEditor
+from openbuffer.editor_access.uri import uri_from_path
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from openbuffer.editor_access import Document
+
+
+class Client:
+    """Records what it is asked and refuses it, so that nothing has to be waited for."""
+
+    def __init__(self) -> None:
+        self.asked: list[lsp.TextDocumentEdit] = []
+
+    async def apply_edit(self, params: lsp.ApplyWorkspaceEditParams) -> lsp.ApplyWorkspaceEditResult:
+        (change,) = params.edit.document_changes or ()
+        assert isinstance(change, lsp.TextDocumentEdit)
+        self.asked.append(change)
+        return lsp.ApplyWorkspaceEditResult(applied=False)
+
+
+class Desk:
+    """One document, opened at version 0."""
+
+    def __init__(self, file: Path, text: str, *, is_neovim: bool) -> None:
+        file.touch()
+        self.path, self.uri, self.client = str(file), uri_from_path(str(file)), Client()
+        timeouts = EditTimeouts(reply_s=0.05, text_s=0.05, grace_s=0.01)
+        self.editor = LspEditor(self.client, encoding="utf-8", timeouts=timeouts, is_neovim=is_neovim)
+        item = lsp.TextDocumentItem(uri=self.uri, language_id="", version=0, text=text)
+        assert self.editor.did_open(lsp.DidOpenTextDocumentParams(text_document=item)) is None
+
+    @property
+    def document(self) -> Document:
+        found = self.editor.document(self.path)
+        assert found is not None
+        return found
+
+    async def replace(self, old: str, new: str) -> EditOutcome:
+        start = self.document.text.index(old)
+        return await self.editor.apply(self.document, [TextEdit(start, start + len(old), new)], label="test")
+
+    def change(self, version: int, line: int, text: str) -> str | None:
+        at = lsp.Position(line=line, character=0)
+        part = lsp.TextDocumentContentChangePartial(range=lsp.Range(start=at, end=at), text=text)
+        document = lsp.VersionedTextDocumentIdentifier(uri=self.uri, version=version)
+        return self.editor.did_change(lsp.DidChangeTextDocumentParams(text_document=document, content_changes=[part]))
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path.resolve() / "a.txt"
+
+
+@pytest.mark.contract("E7")
+@pytest.mark.parametrize(("is_neovim", "opened", "sent"), [(True, 0, 1), (True, 4, 4), (False, 0, 0), (False, 4, 4)])
+async def test_an_edit_names_a_version_that_the_client_checks(
+    file: Path, is_neovim: bool, opened: int, sent: int
+) -> None:
+    desk = Desk(file, "a\n", is_neovim=is_neovim)
+    if opened:
+        assert desk.change(opened, 0, "x") is None
+    await desk.replace("a", "b")
+    assert desk.client.asked[0].text_document.version == sent
+
+
+@pytest.mark.contract("E8")
+@pytest.mark.parametrize(
+    ("text", "old", "new", "end"),
+    [
+        ("one\ntwo", "two", "two\nthree\n", (2, 0)),
+        ("one\ntwo", "two", "TWO", (1, 3)),
+        ("one\ntwo", "one", "1\n", (0, 3)),
+        ("one\ntwo\n", "two\n", "two\nthree\n", (1, 3)),
+    ],
+)
+async def test_a_text_that_gets_its_final_newline_is_replaced_to_beyond_its_last_line(
+    file: Path, text: str, old: str, new: str, end: tuple[int, int]
+) -> None:
+    desk = Desk(file, text, is_neovim=True)
+    await desk.replace(old, new)
+    (edit,) = desk.client.asked[0].edits
+    assert isinstance(edit, lsp.TextEdit)
+    assert (edit.range.end.line, edit.range.end.character) == end
+
+
+@pytest.mark.contract("E8")
+@pytest.mark.parametrize("text", ["a\rb\nc\n", "a\rb\rc\r"])
+async def test_lone_carriage_returns_are_not_edited_where_they_may_be_no_line_ends(file: Path, text: str) -> None:
+    desk = Desk(file, text, is_neovim=True)
+    outcome = await desk.replace("c", "C")
+    assert (outcome.kind, outcome.nothing_changed) == ("not_done", True)
+    assert "carriage return" in outcome.reason
+    assert desk.client.asked == []
+
+
+@pytest.mark.contract("E6")
+@pytest.mark.parametrize(("text", "first"), [("a\rb\nc\n", None), ("a\nb\n", "x\ry")])
+def test_changes_after_a_lone_carriage_return_make_the_text_unknown(file: Path, text: str, first: str | None) -> None:
+    desk = Desk(file, text, is_neovim=True)
+    if first is not None:
+        assert desk.change(3, 1, first) is None
+        assert desk.document.text == "a\nx\ryb\n"
+    assert "carriage return" in (desk.change(4, 1, "typed") or "")
+    with pytest.raises(DocumentOutOfSyncError, match="carriage return"):
+        _ = desk.document
+
+
+@pytest.mark.contract("E6")
+def test_changes_to_a_document_with_crlf_are_followed(file: Path) -> None:
+    desk = Desk(file, "a\r\nb\r\n", is_neovim=True)
+    assert desk.change(3, 1, "x\r\ny\r\n") is None
+    assert desk.change(4, 3, "z\r\n") is None
+    assert desk.document.text == "a\r\nx\r\ny\r\nz\r\nb\r\n"
+
+
+@pytest.mark.contract("E7")
+@pytest.mark.parametrize("text", ["\n", "\r\n"])
+async def test_an_empty_buffer_is_empty_already(file: Path, text: str) -> None:
+    desk = Desk(file, text, is_neovim=True)
+    assert (await desk.replace(text, "")).kind == "done"
+    assert desk.client.asked == []
