@@ -55,7 +55,9 @@ def outgoing_edits(text: str, edits: Sequence[TextEdit], *, avoid_columns_beyond
         _add(spans, _Span(start, end, [edit]))
     outgoing = _rendered(text, spans)
     if outgoing and outgoing[-1].end == len(text):
-        last = _off_the_last_line(text, outgoing.pop())
+        last = outgoing.pop()
+        if not (avoid_columns_beyond_bmp and _ends_beyond_bmp(text)):
+            last = _off_the_last_line(text, last)
         if outgoing and outgoing[-1].end == last.start:
             before = outgoing.pop()
             last = TextEdit(before.start, last.end, before.new_text + last.new_text)
@@ -119,6 +121,9 @@ def _outside_line_ends(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _agreed_start(text: str, at: int) -> int:
+    if at == len(text) and _ends_beyond_bmp(text):
+        # An addition at the end: no column of the line before is agreed on but its first.
+        return _line_start(text, at - _line_end_before(text, at))
     line = _line_start(text, at)
     return line if _BEYOND_BMP.search(text, line, at) else at
 
@@ -131,6 +136,20 @@ def _agreed_end(text: str, at: int) -> int:
     return found.end() if found else len(text)
 
 
+def _ends_beyond_bmp(text: str) -> bool:
+    """Whether a final line end follows a line that holds characters beyond the BMP."""
+    length = _line_end_before(text, len(text))
+    end = len(text) - length
+    return length > 0 and _BEYOND_BMP.search(text, _line_start(text, end), end) is not None
+
+
+def _line_end_before(text: str, at: int) -> int:
+    """The length of the line end right before ``at``; 0 when there is none."""
+    if text.endswith("\r\n", 0, at):
+        return 2
+    return 1 if text.endswith(("\n", "\r"), 0, at) else 0
+
+
 def _line_start(text: str, at: int) -> int:
     newline = text.rfind("\n", 0, at)
     return max(newline, text.rfind("\r", newline + 1, at)) + 1
@@ -138,12 +157,13 @@ def _line_start(text: str, at: int) -> int:
 
 def _off_the_last_line(text: str, edit: TextEdit) -> TextEdit:
     """Move an edit at the text's end before its final line end, where the change can be said that way."""
-    final = next((end for end in ("\r\n", "\n", "\r") if text.endswith(end)), None)
-    if final is None:
+    length = _line_end_before(text, len(text))
+    if not length:
         return edit
+    final = text[-length:]
     moved = _without_final_line_end(text, edit, final)
     if moved is None and edit.start and edit.start == _line_start(text, edit.start):
-        back = edit.start - (2 if text.endswith("\r\n", 0, edit.start) else 1)
+        back = edit.start - _line_end_before(text, edit.start)
         stretched = TextEdit(back, edit.end, text[back : edit.start] + edit.new_text)
         moved = _without_final_line_end(text, stretched, final) or stretched
     return moved or edit
