@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from ...editor_access.text import minimal_edits
 from ..errors import PlanOutdatedError, TextRefusedError, ToolFailure
 from .blocking import run_blocking
+from .encodings import LATIN1
 from .file_bytes import document_pieces, file_bytes, over_budget
 from .text_files import TextFile, document_text, encode_or_refuse, text_file
 from .text_place import Change, FoundPath, Landed, editor_trouble, refuse_cancelled
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from ...editor_access.port import Document, EditorFileAccess, EditOutcome
     from ..contract import CancellationToken, ToolContext
-    from .encodings import Pieces
+    from .encodings import Encoding, Pieces
     from .replacing import Replacement
 
 _SUBSTITUTE: Final = "\ufffd"
@@ -131,7 +132,17 @@ class DocumentPlace:
                 "the editor with its own encoding first."
             )
         if on_disk is not None:
-            encode_or_refuse(self.path, new.decode(), on_disk.encoding)
+            encode_or_refuse(self.path, new.decode(), self._encoding_when_saved(on_disk.encoding))
+
+    def _encoding_when_saved(self, on_disk: Encoding) -> Encoding:
+        """The file's, as far as the editor agrees: where nothing states it, Latin-1 is what many take it for."""
+        if not on_disk.guessed:
+            return on_disk
+        try:
+            self._document.text.encode(LATIN1.codec)
+        except UnicodeEncodeError:
+            return on_disk
+        return LATIN1
 
     def _on_disk(self) -> TextFile | None:
         located = self._found.located

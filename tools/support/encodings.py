@@ -46,6 +46,7 @@ class Encoding:
 
 
 UTF8: Final = Encoding("utf-8")
+LATIN1: Final = Encoding("latin-1", guessed=True)
 
 _MARKED: Final = (
     # UTF-32 LE before UTF-16 LE, whose mark is the beginning of its own.
@@ -61,6 +62,7 @@ _LABELS: Final = {
     "utf-16-be": "UTF-16 BE",
     "utf-32-le": "UTF-32 LE",
     "utf-32-be": "UTF-32 BE",
+    "latin-1": "Latin-1",
     "cp1252": "windows-1252",
     "cp1251": "windows-1251",
     "cp1250": "windows-1250",
