@@ -184,6 +184,15 @@ def test_a_document_whose_file_does_not_exist_yet_is_carried(place: Path) -> Non
     assert feed.text(place / "new.txt") == "draft"
 
 
+@pytest.mark.contract("E1")
+def test_a_new_file_in_a_linked_folder_is_found_by_its_canonical_path(place: Path) -> None:
+    (place / "link").symlink_to(place, target_is_directory=True)
+    feed = Feed()
+    feed.open((place / "link" / "new.txt").as_uri(), "draft")
+    assert feed.text(place / "new.txt") == "draft"
+    assert feed.text(place / "other.txt") is None
+
+
 def test_two_hard_links_are_two_files(place: Path) -> None:
     os.link(place / "a.txt", place / "hard.txt")
     feed = Feed()

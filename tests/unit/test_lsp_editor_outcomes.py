@@ -473,3 +473,33 @@ async def test_nothing_is_left_running_after_an_outcome(tmp_path: Path) -> None:
         before = asyncio.all_tasks()
         await start(directory, temperament).edit()
         assert asyncio.all_tasks() == before
+
+
+@pytest.mark.contract("E8", "F6")
+@pytest.mark.parametrize(
+    ("text", "edit", "shown"),
+    [
+        ("\n", TextEdit(0, 1, "x"), "x\n"),
+        ("a\nb\n", TextEdit(2, 4, "B"), "a\nB\n"),
+        ("a\r\nb\r\n", TextEdit(3, 3, "x\ny\n"), "a\r\nx\r\ny\r\nb\r\n"),
+        ("a\nb\n", TextEdit(2, 2, "x\r\n"), "a\nx\nb\n"),
+    ],
+)
+async def test_an_editor_that_normalises_what_it_is_sent_has_still_done_it(
+    text: str, edit: TextEdit, shown: str, tmp_path: Path
+) -> None:
+    normalising = Temperament(adds_final_newline=True, line_ends="of_document")
+    session = start(tmp_path, normalising, text=text, timeouts=PATIENT)
+    outcome = await session.edit(edits=[edit])
+    assert outcome.kind == "done"
+    assert outcome.document is not None
+    assert outcome.document.text == session.shown == shown
+
+
+async def test_an_editor_that_does_not_have_the_document_refuses(tmp_path: Path) -> None:
+    session = start(tmp_path)
+    document = session.document
+    session.client.on_request = session.client._editor._buffers.clear
+    outcome = await session.edit(document)
+    assert (outcome.kind, outcome.nothing_changed) == UNCHANGED
+    assert "not open" in outcome.reason
