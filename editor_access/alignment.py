@@ -10,14 +10,17 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import eq, lt
 from typing import TypeAlias
 
 Items: TypeAlias = str | Sequence[str]
 """Characters of a text, or lines."""
 
 _COMPARED_PER_STEP = 256  # a step is about a microsecond; a slice comparison covers this many items in one
-_ANCHORED_PER_STEP = 2
-_FEW_CHANGES = 32
+_COMPARED_IN_PLACE_PER_STEP = 16
+_SEARCHED_PER_STEP = 2
+_FEW_CHANGES = 64
+_MOSTLY = 7 / 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +128,14 @@ def align_lines(a: Sequence[str], b: Sequence[str], budget: WorkBudget) -> list[
         if script is not None:
             runs += (Run(start_a + run.first, start_b + run.second, run.length) for run in script)
             continue
-        budget.spend((len(block_a) + len(block_b)) // _ANCHORED_PER_STEP)
+        in_place = _equal_in_place(block_a, block_b, budget)
+        if in_place is not None:
+            runs += (Run(start_a + run.first, start_b + run.second, run.length) for run in in_place)
+            continue
+        work = (len(block_a) + len(block_b)) // _SEARCHED_PER_STEP
+        if work > budget.steps:
+            continue
+        budget.spend(work)
         at_a, at_b = start_a, start_b
         anchors = _anchors(block_a, block_b)
         for x, y in anchors:
@@ -156,15 +166,43 @@ def _walk_back(history: list[dict[int, int]], x: int, y: int) -> list[Run]:
     return runs
 
 
+def _equal_in_place(a: Sequence[str], b: Sequence[str], budget: WorkBudget) -> list[Run] | None:
+    """The runs of lines that kept their number, when as many lines as before are there and most are equal."""
+    if len(a) != len(b):
+        return None
+    budget.spend(len(a) // _COMPARED_IN_PLACE_PER_STEP)
+    same = bytes(map(eq, a, b))
+    if same.count(1) < len(a) * _MOSTLY:
+        return None
+    runs: list[Run] = []
+    start = same.find(1)
+    while start >= 0:
+        end = same.find(0, start)
+        end = len(same) if end < 0 else end
+        runs.append(Run(start, start, end - start))
+        start = same.find(1, end)
+    return runs
+
+
 def _anchors(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
-    """Lines that occur once in each, as many as are in the same order in both."""
+    """Lines that occur once in each, as many as are in the same order in both; of neighbours only the first."""
     in_a, in_b = _single_places(a), _single_places(b)
-    pairs = [(place, in_b[line]) for line, place in in_a.items() if line in in_b]
-    pairs.sort()
-    return _longest_ascending(pairs)
+    found = list(map(in_b.get, in_a))
+    # Numbers in lists of their own: a million pairs would be a million objects for the garbage collector to visit.
+    firsts = [first for first, second in zip(in_a.values(), found, strict=True) if second is not None]
+    seconds = [second for second in found if second is not None]
+    chosen = _longest_ascending(seconds)
+    if chosen is not None:
+        firsts, seconds = [firsts[index] for index in chosen], [seconds[index] for index in chosen]
+    return [
+        (x, y)
+        for x, y, before_x, before_y in zip(firsts, seconds, [-2, *firsts], [-2, *seconds], strict=False)
+        if x != before_x + 1 or y != before_y + 1
+    ]
 
 
 def _single_places(lines: Sequence[str]) -> dict[str, int]:
+    """Where each line that occurs once is, in ascending order."""
     last = dict(zip(lines, range(len(lines)), strict=True))
     if len(last) == len(lines):
         return last
@@ -172,24 +210,26 @@ def _single_places(lines: Sequence[str]) -> dict[str, int]:
     return {line: place for line, place in last.items() if first[line] == place}
 
 
-def _longest_ascending(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """A longest part of ``pairs``, ascending in the first number, that ascends in the second as well."""
-    tops: list[int] = []  # the least second number at which a chain of each length can end
-    chains: list[int] = []  # the pair that ends that chain
+def _longest_ascending(numbers: list[int]) -> list[int] | None:
+    """The indices of a longest ascending part of ``numbers``; None when that is all of them."""
+    if all(map(lt, numbers, numbers[1:])):
+        return None
+    tops: list[int] = []  # the least number at which an ascending part of each length can end
+    ends: list[int] = []  # where that number is
     before: list[int] = []
-    for index, (_, second) in enumerate(pairs):
-        length = bisect_left(tops, second)
-        before.append(chains[length - 1] if length else -1)
+    for index, number in enumerate(numbers):
+        length = bisect_left(tops, number)
+        before.append(ends[length - 1] if length else -1)
         if length == len(tops):
-            tops.append(second)
-            chains.append(index)
+            tops.append(number)
+            ends.append(index)
         else:
-            tops[length] = second
-            chains[length] = index
-    longest: list[tuple[int, int]] = []
-    index = chains[-1] if chains else -1
+            tops[length] = number
+            ends[length] = index
+    longest: list[int] = []
+    index = ends[-1] if ends else -1
     while index >= 0:
-        longest.append(pairs[index])
+        longest.append(index)
         index = before[index]
     longest.reverse()
     return longest

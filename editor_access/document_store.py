@@ -18,7 +18,7 @@ from .text import Position, PositionEncoding, Range, character_of_index, index_i
 
 # A chunk's weight is its characters plus this much per line, so that a chunk of empty lines stays short as a list.
 _LINE_WEIGHT = 8
-_FULL_WEIGHT = 64 * 1024
+_FULL_WEIGHT = 128 * 1024
 _TARGET_WEIGHT = _FULL_WEIGHT // 2
 _SMALL_WEIGHT = _FULL_WEIGHT // 8
 
@@ -68,28 +68,24 @@ class TextBuffer:
         if range is None:
             self._load(pair_surrogates(new_text))
             return
-        first, last = range.start, range.end
-        if first.line < 0 or first.character < 0 or last.line < 0 or last.character < 0:
-            raise ValueError(f"a range cannot hold negative numbers: {_shown(range)}")
-        if (last.line, last.character) < (first.line, first.character):
-            raise ValueError(f"a range cannot end before it starts: {_shown(range)}")
-        chunk, row, column = self._place(first.line, first.character)
-        end_chunk, end_row, end_column = (
-            (chunk, row, column) if first == last else self._place(last.line, last.character)
-        )
-        head = self._lines_of(chunk)[row][:column]
-        tail = self._lines_of(end_chunk)[end_row][end_column:]
-        merged = _join(head, new_text, tail)
-        if merged.startswith("\n") and (row or chunk):
+        line, character, end_line, end_character = _checked(range)
+        chunk, row, column, first = end_chunk, end_row, end_column, last = self._place(line, character)
+        if end_line != line or end_character != character:
+            end_chunk, end_row, end_column, last = self._place(end_line, end_character)
+        merged = _join(first[:column], new_text, last[end_column:])
+        if not column and merged.startswith("\n") and (row or chunk):
             # The line before may end in a lone return, which together with this line feed is one line end.
             chunk, row, merged = self._with_return_before(chunk, row, merged)
-        is_last = end_chunk == len(self._lines) - 1 and end_row == self._line_counts[end_chunk] - 1
-        if chunk == end_chunk:
-            self._replace_rows(chunk, row, end_row + 1, split_lines(merged) if is_last else terminated_lines(merged))
+        if row == end_row and chunk == end_chunk and "\n" not in new_text and "\r" not in new_text:
+            rows = [merged]
+        elif end_chunk == len(self._lines) - 1 and end_row == self._line_counts[end_chunk] - 1:
+            rows = split_lines(merged)
         else:
-            rows = self._lines_of(chunk)[:row]
-            rows += split_lines(merged) if is_last else terminated_lines(merged)
-            rows += self._lines_of(end_chunk)[end_row + 1 :]
+            rows = terminated_lines(merged)
+        if chunk == end_chunk:
+            self._replace_rows(chunk, row, end_row + 1, rows)
+        else:
+            rows = self._lines_of(chunk)[:row] + rows + self._lines_of(end_chunk)[end_row + 1 :]
             self._replace_chunks(chunk, end_chunk + 1, rows)
         self._text = None
 
@@ -101,7 +97,7 @@ class TextBuffer:
         """
         if position.line < 0 or position.character < 0:
             raise ValueError(f"a position cannot hold negative numbers: {position.line}:{position.character}")
-        chunk, row, column = self._place(position.line, position.character)
+        chunk, row, column, _ = self._place(position.line, position.character)
         return self._char_starts()[chunk] + self._row_starts(chunk)[row] + column
 
     def position_at(self, offset: int) -> Position:
@@ -176,16 +172,17 @@ class TextBuffer:
             lines = self._lines[chunk] = split_lines(text) if chunk == len(self._lines) - 1 else terminated_lines(text)
         return lines
 
-    def _place(self, line: int, character: int) -> tuple[int, int, int]:
-        """The chunk, the row in it and the string index in that row at which a position points."""
-        starts = self._line_starts()
+    def _place(self, line: int, character: int) -> tuple[int, int, int, str]:
+        """Where a position points: the chunk, the row in it, the string index in that row, and the row's text."""
+        starts = self._line_starts_cache or self._line_starts()
         if line >= starts[-1]:
             chunk = len(self._lines) - 1
             rows = self._lines_of(chunk)
-            return chunk, len(rows) - 1, len(rows[-1])
+            return chunk, len(rows) - 1, len(rows[-1]), rows[-1]
         chunk = bisect_right(starts, line) - 1
         row = line - starts[chunk]
-        return chunk, row, index_in_line(self._lines_of(chunk)[row], character, self._encoding)
+        text = self._lines_of(chunk)[row]
+        return chunk, row, index_in_line(text, character, self._encoding), text
 
     def _with_return_before(self, chunk: int, row: int, merged: str) -> tuple[int, int, str]:
         before_chunk, before_row = (chunk, row - 1) if row else (chunk - 1, self._line_counts[chunk - 1] - 1)
@@ -204,7 +201,7 @@ class TextBuffer:
             self._line_starts_cache = None
         self._texts[chunk] = None
         self._char_starts_cache = self._row_starts_cache = None
-        weight = self._weight(chunk)
+        weight = self._char_counts[chunk] + _LINE_WEIGHT * self._line_counts[chunk]
         if weight > _FULL_WEIGHT:
             if len(rows) > 1:
                 self._replace_chunks(chunk, chunk + 1, rows)
@@ -272,6 +269,16 @@ def _grouped(rows: list[str]) -> list[list[str]]:
     return groups
 
 
+def _checked(range_: Range) -> tuple[int, int, int, int]:
+    start, end = range_.start, range_.end
+    line, character, end_line, end_character = start.line, start.character, end.line, end.character
+    if line < 0 or character < 0 or end_character < 0:
+        raise ValueError(f"a range cannot hold negative numbers: {_shown(range_)}")
+    if end_line < line or (end_line == line and end_character < character):
+        raise ValueError(f"a range cannot end before it starts: {_shown(range_)}")
+    return line, character, end_line, end_character
+
+
 def _shown(range_: Range) -> str:
-    first, last = range_.start, range_.end
-    return f"{first.line}:{first.character} to {last.line}:{last.character}"
+    start, end = range_.start, range_.end
+    return f"{start.line}:{start.character} to {end.line}:{end.character}"

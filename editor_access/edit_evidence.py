@@ -120,7 +120,8 @@ def _are_untouched(regions: list[tuple[int, int]], changes: list[_Change]) -> bo
 
 
 def _meets(regions: list[tuple[int, int]], ends: list[int], start: int, end: int) -> bool:
-    for region_start, region_end in regions[bisect_left(ends, start) :]:
+    for index in range(bisect_left(ends, start), len(regions)):
+        region_start, region_end = regions[index]
         if region_start > end:
             return False
         overlaps = start < region_end and end > region_start
@@ -131,9 +132,15 @@ def _meets(regions: list[tuple[int, int]], ends: list[int], start: int, end: int
 
 def _are_touched(regions: list[tuple[int, int]], changes: list[_Change]) -> bool:
     """True when each region has a change that can be seen in it; for an empty region, at it."""
+    # Both ascend, since a change can be moved only up to the next one.
     lows = [change.start - change.slack_left for change in changes]
+    highs = [change.end + change.slack_right for change in changes]
     return all(
-        any(_can_be_in(region, change) for change in changes[: bisect_right(lows, region[1])]) for region in regions
+        any(
+            _can_be_in(region, change)
+            for change in changes[bisect_left(highs, region[0]) : bisect_right(lows, region[1])]
+        )
+        for region in regions
     )
 
 

@@ -18,11 +18,10 @@ from .port import TextEdit
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_LINE_STEPS = 400_000
-_STEPS_PER_LINE = 2
+_LINE_STEPS = 600_000
 _CHARACTER_STEPS = 150_000
-# An editor takes a thousand edits at once well. Beyond that, those that are closest together become one.
-_MAX_EDITS = 1_000
+# Editors take some thousand edits at once well. Beyond that, those that are closest together become one.
+_MAX_EDITS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +72,7 @@ def changed_spans(before: str, after: str, fineness: Fineness) -> list[Span]:
     whole = _around_whole_lines(before, after)
     old_lines = terminated_lines(before[whole.start : whole.end])
     new_lines = terminated_lines(after[whole.new_start : whole.new_end])
-    line_budget = WorkBudget(_LINE_STEPS + _STEPS_PER_LINE * (len(old_lines) + len(new_lines)))
+    line_budget = WorkBudget(_LINE_STEPS)
     character_budget = WorkBudget(_CHARACTER_STEPS)
     old_starts = list(accumulate(map(len, old_lines), initial=whole.start))
     new_starts = list(accumulate(map(len, new_lines), initial=whole.new_start))
@@ -81,9 +80,7 @@ def changed_spans(before: str, after: str, fineness: Fineness) -> list[Span]:
     for block in _between(align_lines(old_lines, new_lines, line_budget), len(old_lines), len(new_lines)):
         old_marks = old_starts[block.start : block.end + 1]
         new_marks = new_starts[block.new_start : block.new_end + 1]
-        refined: list[Span] = []
-        for pair in _pairs(old_marks, new_marks):
-            refined += _narrowed(before, after, pair, fineness, character_budget)
+        refined = _refined(before, after, old_marks, new_marks, fineness, character_budget)
         spans += _joined(refined, gap=fineness.short_gap - 1)
     return _joined(spans, gap=0)
 
@@ -112,31 +109,48 @@ def _between(runs: Iterable[Run], length: int, new_length: int) -> Iterator[Span
         at, new_at = run.first + run.length, run.second + run.length
 
 
-def _pairs(old_marks: list[int], new_marks: list[int]) -> Iterator[Span]:
-    """Line by line when a block kept its number of lines, else the block as a whole."""
-    if len(old_marks) != len(new_marks):
-        yield Span(old_marks[0], old_marks[-1], new_marks[0], new_marks[-1])
-        return
+def _refined(
+    before: str, after: str, old_marks: list[int], new_marks: list[int], fineness: Fineness, budget: WorkBudget
+) -> list[Span]:
+    """The changes of characters in a block of lines, given by where its lines start and where the last one ends."""
+    whole = _trimmed(before, after, Span(old_marks[0], old_marks[-1], new_marks[0], new_marks[-1]))
+    script = _script(before, after, whole, fineness, budget)
+    if script is not None or len(old_marks) != len(new_marks) or not 2 < len(old_marks) <= _MAX_EDITS:
+        return script or [whole]
+    # Too much for one search, but the block kept its number of lines: line by line there is less to search.
+    refined: list[Span] = []
     for index in range(len(old_marks) - 1):
-        yield Span(old_marks[index], old_marks[index + 1], new_marks[index], new_marks[index + 1])
+        line = Span(old_marks[index], old_marks[index + 1], new_marks[index], new_marks[index + 1])
+        trimmed = _trimmed(before, after, line)
+        refined += _script(before, after, trimmed, fineness, budget) or [trimmed]
+    return [span for span in refined if span.start < span.end or span.new_start < span.new_end]
 
 
-def _narrowed(before: str, after: str, span: Span, fineness: Fineness, budget: WorkBudget) -> list[Span]:
-    """The changes of characters within the span."""
+def _trimmed(before: str, after: str, span: Span) -> Span:
+    """The span without what its two sides have in common at their start and at their end."""
+    shorter = min(span.end - span.start, span.new_end - span.new_start)
+    prefix = common_prefix(before, after, span.start, span.new_start, shorter)
+    suffix = common_suffix(before, after, span.end, span.new_end, shorter - prefix)
+    return Span(span.start + prefix, span.end - suffix, span.new_start + prefix, span.new_end - suffix)
+
+
+def _script(before: str, after: str, span: Span, fineness: Fineness, budget: WorkBudget) -> list[Span] | None:
+    """The span's shortest changes of characters; None when there are too many to look for."""
     old, new = before[span.start : span.end], after[span.new_start : span.new_end]
-    prefix = common_prefix(old, new)
-    suffix = common_suffix(old, new, limit=min(len(old), len(new)) - prefix)
-    old, new = old[prefix : len(old) - suffix], new[prefix : len(new) - suffix]
-    start, new_start = span.start + prefix, span.new_start + prefix
-    if not old and not new:
-        return []
-    runs: list[Run] | None = None
     max_changes = min(fineness.max_changes, int(fineness.max_share * (len(old) + len(new))))
-    if old and new and abs(len(old) - len(new)) <= max_changes and not budget.is_spent:
-        runs = shortest_script(old, new, max_changes, budget)
+    if abs(len(old) - len(new)) > max_changes or budget.is_spent:
+        return None
+    runs = shortest_script(old, new, max_changes, budget)
+    if runs is None:
+        return None
     return [
-        Span(start + piece.start, start + piece.end, new_start + piece.new_start, new_start + piece.new_end)
-        for piece in _between(runs or (), len(old), len(new))
+        Span(
+            span.start + piece.start,
+            span.start + piece.end,
+            span.new_start + piece.new_start,
+            span.new_start + piece.new_end,
+        )
+        for piece in _between(runs, len(old), len(new))
     ]
 
 

@@ -56,10 +56,13 @@ def index_in_line(line: str, character: int, encoding: PositionEncoding) -> int:
 
     The work is bounded by the character asked for and done in C, so that a line of a megabyte is no trap.
     """
+    is_by_code_point = encoding == "utf-32" or line.isascii()
+    if is_by_code_point and character <= len(line) - 2:  # certainly before the line end, whichever that is
+        return character
     limit = len(line) - line_end_length(line)
     # Each character takes at least one unit, so the answer lies within the first `character` characters.
     reach = min(character, limit)
-    if encoding == "utf-32" or line.isascii():
+    if is_by_code_point:
         return reach
     if encoding == "utf-8":
         return _index_by_utf8(line[:reach], character)
