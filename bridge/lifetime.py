@@ -36,7 +36,7 @@ class Lifetime:
         self._code = (0 if in_order else 1) if code is None else code
         log.log(logging.INFO if in_order else logging.WARNING, "ending: %s", why)
         self._ended.set()
-        _leave_anyway(self._code, STOP_GRACE_S + FLUSH_GRACE_S + _MARGIN_S)
+        leave_anyway(self._code, STOP_GRACE_S + FLUSH_GRACE_S + _MARGIN_S)
 
     async def wait(self) -> int:
         """Wait for the end; returns the exit code."""
@@ -56,12 +56,8 @@ def ended_by_signals(loop: asyncio.AbstractEventLoop, lifetime: Lifetime) -> Gen
             loop.remove_signal_handler(number)
 
 
-_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
-_MARGIN_S = 1.0
-
-
-def _leave_anyway(code: int, after_s: float) -> None:
-    """Leave even if a thread hangs, which the interpreter would wait for: the client is gone, nobody else may wait."""
+def leave_anyway(code: int, after_s: float) -> None:
+    """Leave after this time even if a thread hangs: the interpreter would wait for it, and nobody else does."""
 
     def leave() -> None:
         log.warning("work did not stop in time; leaving without it")
@@ -70,3 +66,7 @@ def _leave_anyway(code: int, after_s: float) -> None:
     timer = threading.Timer(after_s, leave)
     timer.daemon = True
     timer.start()
+
+
+_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+_MARGIN_S = 1.0

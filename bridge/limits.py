@@ -35,6 +35,9 @@ STOP_GRACE_S: Final = 3.0
 FLUSH_GRACE_S: Final = 1.0
 """How long the last answers may take to be read at the end."""
 
+LEAVE_GRACE_S: Final = 0.5
+"""How long the interpreter may take to leave once the session is over; a thread that hangs is left behind."""
+
 PARENT_POLL_S: Final = 2.0
 """How often the client's process is looked at where the system cannot tell of its end by itself."""
 

@@ -7,7 +7,7 @@ import logging
 import os
 from typing import TYPE_CHECKING
 
-from .limits import OUTGOING_MAX_BYTES, OUTGOING_STALL_S
+from .limits import LEAVE_GRACE_S, OUTGOING_MAX_BYTES, OUTGOING_STALL_S
 from .process_streams import log_to_stderr, take_over_stdio
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def serve_stdio(
     gc.disable()  # nothing of what is imported becomes garbage; looking for it costs a tenth of the start
     import anyio  # noqa: PLC0415  after stdout is safe from whatever prints while it is imported
 
+    from .lifetime import leave_anyway  # noqa: PLC0415  likewise
     from .stdio import run_session  # noqa: PLC0415  likewise
 
     gc.freeze()
@@ -54,7 +55,9 @@ def serve_stdio(
             outgoing_stall_s=outgoing_stall_s,
         )
 
-    return anyio.run(run)
+    code = anyio.run(run)
+    leave_anyway(code, LEAVE_GRACE_S)
+    return code
 
 
 def _level(name: str) -> int:

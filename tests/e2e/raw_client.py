@@ -48,6 +48,7 @@ class RawClient:
         """Answers to the server's requests, by method; a raised exception becomes an error answer."""
         self._ids = itertools.count(1)
         self._came = asyncio.Condition()
+        self._reading = False
         self._tasks: list[asyncio.Task[None]] = []
         self.broken: BaseException | None = None
         """What was wrong with the server's output, if anything but frames came."""
@@ -83,6 +84,7 @@ class RawClient:
 
     def start_reading(self) -> None:
         """Read from now on."""
+        self._reading = True
         self._tasks.append(asyncio.create_task(self._read()))
 
     # --- out ---------------------------------------------------------------------------------------------------
@@ -144,6 +146,8 @@ class RawClient:
     async def exit_code(self) -> int:
         """Wait for the server's end."""
         async with asyncio.timeout(DEADLINE_S):
+            if not self._reading:
+                await self._ended_unread()
             return await self.process.wait()
 
     # --- whole conversations -----------------------------------------------------------------------------------
@@ -219,6 +223,20 @@ class RawClient:
         except Exception as error:  # noqa: BLE001  whatever the test's handler raises is its answer
             reply = {"error": {"code": -32000, "message": str(error)}}
         self.send({"jsonrpc": "2.0", "id": message["id"], **reply})
+
+    async def _ended_unread(self) -> None:
+        """Wait for the end without reading; asyncio alone would wait until everything is read."""
+        ended = asyncio.Event()
+        descriptor = os.pidfd_open(self.process.pid)
+        loop = asyncio.get_running_loop()
+        loop.add_reader(descriptor, ended.set)
+        try:
+            await ended.wait()
+        finally:
+            loop.remove_reader(descriptor)
+            os.close(descriptor)
+        assert self.process.stdout is not None
+        await self.process.stdout.read()
 
     async def _drain_stderr(self) -> None:
         assert self.process.stderr is not None
