@@ -16,7 +16,6 @@ from .contract import (
     Target,
     ToolContext,
     ToolResult,
-    ToolSchema,
     TraceContext,
     create_function_tool,
     create_pydantic_tool,
@@ -35,6 +34,7 @@ from .errors import (
     ToolNotFoundError,
     ToolResultError,
 )
+from .schema import ToolSchema
 
 __all__ = [
     "CancellationToken",

@@ -26,7 +26,7 @@ from .errors import (
     ToolResultError,
 )
 from .limits import COMMIT_ATTEMPTS
-from .schema import ArgumentSchema
+from .schema import ArgumentSchema, ToolSchema
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -207,15 +207,6 @@ class ToolResult:
 
 
 # --- the tool ----------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolSchema:
-    """What a model sees of a tool."""
-
-    name: str
-    description: str
-    input_schema: Mapping[str, Any]
 
 
 class FunctionTool:

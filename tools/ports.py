@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from .contract import ToolSchema
+    from .schema import ToolSchema
 
 
 class ProgressPort(Protocol):

@@ -5,6 +5,7 @@ The validator is jsonschema-rs, with retrieval switched off: a schema can never 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
@@ -18,6 +19,15 @@ if TYPE_CHECKING:
 
 _MESSAGE_MAX_CHARS = 300
 _ERRORS_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSchema:
+    """What a model sees of a tool."""
+
+    name: str
+    description: str
+    input_schema: Mapping[str, Any]
 
 
 class ArgumentSchema:

@@ -23,7 +23,8 @@ from ..support.places import Change, Places, TextPlace
 from ..support.replacing import Replacement, Span, count_up_to, first_changed_line, occurrences, replacements
 
 if TYPE_CHECKING:
-    from ...editor_access.port import EditorProvider
+    from openbuffer.editor_access.port import EditorProvider
+
     from ..support.text_files import TextFile
 
 _MOST_REPLACEMENTS: Final = 1_000_000

@@ -21,7 +21,8 @@ from ..support.paths import CwdInput, Roots
 from ..support.places import Places, TextPlace
 
 if TYPE_CHECKING:
-    from ...editor_access.port import EditorProvider
+    from openbuffer.editor_access.port import EditorProvider
+
     from ..contract import CancellationToken
     from ..support.encodings import Pieces
 

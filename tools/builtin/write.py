@@ -21,7 +21,8 @@ from ..support.places import Change, Places, TextPlace
 from ..support.text_files import uses_crlf_only
 
 if TYPE_CHECKING:
-    from ...editor_access.port import EditorProvider
+    from openbuffer.editor_access.port import EditorProvider
+
     from ..support.text_files import TextFile
 
 _MARK = "\ufeff"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ...editor_access.text import minimal_edits
+from openbuffer.editor_access.text import minimal_edits
+
 from ..errors import PlanOutdatedError, TextRefusedError, ToolFailure
 from .blocking import run_blocking
 from .encodings import LATIN1
@@ -15,7 +16,8 @@ from .text_place import Change, FoundPath, Landed, editor_trouble, refuse_cancel
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...editor_access.port import Document, EditorFileAccess, EditOutcome
+    from openbuffer.editor_access.port import Document, EditorFileAccess, EditOutcome
+
     from ..contract import CancellationToken, ToolContext
     from .encodings import Encoding, Pieces
     from .replacing import Replacement

@@ -20,7 +20,8 @@ from .text_place import Change, FileAccess, FoundPath, Landed, TextPlace
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from ...editor_access.port import EditorProvider
+    from openbuffer.editor_access.port import EditorProvider
+
     from ..contract import ToolContext
     from .paths import Roots
 

@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
-from ...editor_access.errors import DocumentMovedError, EditorAccessError
+from openbuffer.editor_access.errors import DocumentMovedError, EditorAccessError
+
 from ..contract import CancellationToken, Capability, FileTarget
 from ..errors import PlanOutdatedError, ReadCancelledError, ToolFailure
 from .paths import printable
@@ -14,7 +15,8 @@ from .paths import printable
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from ...editor_access.port import Document, EditorFileAccess, EditorProvider, TextEdit
+    from openbuffer.editor_access.port import Document, EditorFileAccess, EditorProvider, TextEdit
+
     from ..contract import ToolContext
     from .encodings import Pieces
     from .paths import Located, Roots
