@@ -25,8 +25,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from ..errors import PathRefusedError, PlanOutdatedError, ToolFailure
-from .boundary import DIRECTORY_FLAGS
-from .descriptor_path import descriptor_path, descriptors_have_paths
+from .descriptor_path import DIRECTORY_FLAGS, descriptor_path, descriptors_have_paths
 from .directory_lock import directory_lock
 from .file_metadata import copy_metadata
 from .located import printable

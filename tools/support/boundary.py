@@ -5,19 +5,16 @@ from __future__ import annotations
 import errno
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ..errors import PathRefusedError
-from .descriptor_path import descriptor_path, descriptors_have_paths
+from .descriptor_path import DIRECTORY_FLAGS, descriptor_path, descriptors_have_paths
 from .located import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _T = TypeVar("_T")
-
-# Directories are opened as anchors only, where the system has such a thing: that needs no read permission.
-DIRECTORY_FLAGS: Final = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 class PathMovedError(Exception):

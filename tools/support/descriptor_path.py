@@ -7,6 +7,9 @@ import os
 import sys
 from typing import Final
 
+# Directories are opened as anchors only, where the system has such a thing: that needs no read permission.
+DIRECTORY_FLAGS: Final = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
+
 _F_GETPATH: Final = 50
 _F_GETPATH_SIZE: Final = 1024
 
@@ -44,6 +47,44 @@ def descriptors_have_paths() -> bool:
         return descriptor_path(fd) == "/"
     except OSError:
         return False
+    finally:
+        os.close(fd)
+
+
+def system_path(path: str) -> str | None:
+    """Where an absolute path leads, links followed and names spelled as the file system spells them.
+
+    Names behind the last directory that exists stay as they are written; None when these go up by ``..``. The
+    answer may be outdated by the time it is used.
+    """
+    if not descriptors_have_paths():
+        try:
+            return os.path.realpath(path)
+        except OSError:
+            return None  # it changed while it was being resolved
+    if hasattr(os, "O_PATH") and (whole := _path_of_opened(path, os.O_PATH | os.O_CLOEXEC)):
+        return whole
+    names = [name for name in path.split("/") if name]
+    found, existing, unknown = "/", 0, len(names)
+    while existing < unknown:
+        middle = (existing + unknown + 1) // 2
+        if opened := _path_of_opened("/" + "/".join(names[:middle]), DIRECTORY_FLAGS):
+            found, existing = opened, middle
+        else:
+            unknown = middle - 1
+    rest = names[existing:]
+    return None if ".." in rest else os.path.join(found, *rest)
+
+
+def _path_of_opened(path: str, flags: int) -> str | None:
+    try:
+        fd = os.open(path, flags)
+    except OSError:
+        return None
+    try:
+        return descriptor_path(fd)
+    except OSError:
+        return None
     finally:
         os.close(fd)
 

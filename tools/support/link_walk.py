@@ -13,10 +13,10 @@ import stat
 from typing import TYPE_CHECKING, Final
 
 from ..errors import PathRefusedError
-from .boundary import DIRECTORY_FLAGS, PathMovedError
-from .descriptor_path import descriptor_path, descriptors_have_paths
+from .boundary import PathMovedError
+from .descriptor_path import DIRECTORY_FLAGS, proc_device, system_path
 from .located import printable
-from .open_leaf import missing_leaf, open_leaf, root_itself
+from .open_leaf import in_proc, missing_leaf, open_leaf, root_itself
 
 if TYPE_CHECKING:
     from .boundary import Boundary, Root
@@ -66,6 +66,8 @@ class _Walker:
             self._start(self._boundary.first(), self._asked)
         while self._pending:
             name = self._pending.pop()
+            if name == ".":
+                continue
             if name == "..":
                 self._up()
                 continue
@@ -77,10 +79,12 @@ class _Walker:
     def _enter(self, path: str) -> None:
         path = "/" + "/".join(_components(path))
         entrance = self._boundary.enter(path)
+        if entrance is None and path.startswith("/proc/") and proc_device() is not None:
+            raise in_proc(self._asked)
         if entrance is None:
             # Perhaps another spelling of a place inside. This only finds the entrance; what lies behind it is
             # walked and judged like everything else.
-            entrance = self._boundary.enter(os.path.realpath(path)) or self._boundary.enter(_spelled(path))
+            entrance = self._boundary.enter(system_path(path) or path)
         if entrance is None:
             raise self._boundary.outside(self._asked)
         self._start(*entrance)
@@ -117,6 +121,8 @@ class _Walker:
             if error.errno not in {errno.ENOTDIR, errno.ELOOP}:
                 raise
             if not self._follow(name):
+                if self._pending == ["."]:
+                    raise self._not_a_directory() from None
                 place = printable(os.path.join(self._place(), name))
                 raise PathRefusedError(
                     f"{printable(self._asked)}: {place} is not a directory, so nothing lies below it. Check the path."
@@ -137,8 +143,6 @@ class _Walker:
             if not self._follow(name):
                 raise PathMovedError
             return None
-        if self._asked.endswith("/") and not stat.S_ISDIR(status.st_mode):
-            raise self._not_a_directory()
         located = open_leaf(
             self._boundary, self._asked, self._fd, name, status, walked=os.path.join(self._place(), name)
         )
@@ -152,7 +156,7 @@ class _Walker:
                 f"{printable(self._asked)}: goes up by `..` from a directory that does not exist "
                 f"({printable(os.path.join(self._place(), name))}). Write the path without `..`."
             )
-        if self._asked.endswith("/"):
+        if "." in names:
             raise self._not_a_directory()
         located = missing_leaf(self._boundary, self._asked, self._fd, names, walked=self._place())
         self._fd = -1
@@ -179,6 +183,8 @@ class _Walker:
             if error.errno == errno.EINVAL:
                 return False
             raise PathMovedError from None
+        if os.fstat(self._fd).st_dev == proc_device():
+            raise in_proc(self._asked)  # what such a link says is not where it leads
         self._count_link()
         if target.startswith("/"):
             self._enter("/".join((target, *reversed(self._pending))))
@@ -210,26 +216,14 @@ class _Walker:
 
     def _not_a_directory(self) -> PathRefusedError:
         return PathRefusedError(
-            f"{printable(self._asked)}: ends in a slash and is not a directory. Leave the slash out to name a file."
+            f"{printable(self._asked)}: ends in a slash, or leads to a name that does, and is not a directory. "
+            "Leave the slash out to name a file."
         )
 
 
 def _components(path: str) -> list[str]:
-    return [name for name in path.split("/") if name not in {"", "."}]
-
-
-def _spelled(path: str) -> str:
-    """The path as the file system spells the directory it lies in, where case or normal form do not matter."""
-    parent, name = os.path.split(path)
-    if not descriptors_have_paths():
-        return path
-    try:
-        fd = os.open(parent, DIRECTORY_FLAGS)
-    except OSError:
-        return path
-    try:
-        return os.path.join(descriptor_path(fd), name)
-    except OSError:
-        return path
-    finally:
-        os.close(fd)
+    """The names on the way; a last "." stays, and stands for a last slash: what is before has to be a directory."""
+    *way, last = path.split("/")
+    names = [name for name in way if name not in {"", "."}]
+    names.append(last or ".")
+    return names

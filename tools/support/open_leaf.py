@@ -76,7 +76,7 @@ def missing_leaf(
     *parents, name = names
     path = os.path.join(anchor, *names)
     if path.startswith("/proc/") and proc_device() is not None:
-        raise _in_proc(path)
+        raise in_proc(path)
     if boundary.root_of(anchor) is None or (root := boundary.root_of(path)) is None:
         raise boundary.outside(asked)
     return Located(
@@ -96,6 +96,13 @@ def root_itself(boundary: Boundary, asked: str, root_fd: int, canonical: str) ->
     status = os.fstat(root_fd)
     root = _judge(boundary, asked, path, status)
     return Located(root=root, path=path, name="", parent_fd=root_fd, anchor_fd=root_fd, status=status, kind="directory")
+
+
+def in_proc(path: str) -> PathRefusedError:
+    """The refusal of a path in /proc, or through it."""
+    return PathRefusedError(
+        f"{printable(path)}: is in /proc, which describes processes and is no part of a workspace; name a regular file."
+    )
 
 
 def _open_file(parent_fd: int, name: str) -> tuple[int | None, OSError | None]:
@@ -175,11 +182,5 @@ def _judge(boundary: Boundary, asked: str, path: str, status: os.stat_result) ->
     if root is None:
         raise boundary.outside(asked)
     if status.st_dev == proc_device():
-        raise _in_proc(path)
+        raise in_proc(path)
     return root
-
-
-def _in_proc(path: str) -> PathRefusedError:
-    return PathRefusedError(
-        f"{printable(path)}: is in /proc, which describes processes and is no part of a workspace; name a regular file."
-    )

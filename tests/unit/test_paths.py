@@ -1,0 +1,548 @@
+"""Locating: what lies inside the roots is opened, everything else is refused with a reason."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import stat
+import unicodedata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from openbuffer.tools.errors import PathRefusedError, ToolDefinitionError
+from openbuffer.tools.support import boundary, descriptor_path, link_walk, open_leaf, openat2, paths
+from openbuffer.tools.support.paths import Roots, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="directory descriptors are a POSIX thing")
+
+
+@pytest.fixture(params=["openat2", "walk", "walk without descriptor paths"], autouse=True)
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Every behaviour holds on every way to get there; what this system lacks is left out."""
+    if request.param == "openat2":
+        if not openat2.available():
+            pytest.skip("this kernel has no openat2, or a filter forbids it")
+    else:
+        monkeypatch.setattr(openat2, "available", lambda: False)
+    if request.param == "walk without descriptor paths":
+        for module in (boundary, descriptor_path, open_leaf, paths):
+            monkeypatch.setattr(module, "descriptors_have_paths", lambda: False)
+    return request.param
+
+
+@pytest.fixture
+def ws(tmp_path: Path) -> Path:
+    root = Path(os.path.realpath(tmp_path)) / "ws"
+    (root / "sub").mkdir(parents=True)
+    (root / "sub" / "a.txt").write_bytes(b"inside")
+    (root.parent / "secret.txt").write_bytes(b"secret")
+    (root.parent / "ws-evil").mkdir()
+    (root.parent / "ws-evil" / "a.txt").write_bytes(b"evil")
+    return root
+
+
+def content(roots: Roots, path: str | Path) -> bytes:
+    with roots.locate(str(path)) as located:
+        return os.pread(located.require_file(), 1000, 0)
+
+
+def refusal(roots: Roots, path: str | Path) -> str:
+    with pytest.raises(PathRefusedError) as caught:
+        roots.locate(str(path)).close()
+    return str(caught.value)
+
+
+# --- inside ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.contract("P2")
+def test_a_file_inside_is_opened_with_its_canonical_path(ws: Path) -> None:
+    with Roots(ws).locate(f"{ws}/sub/a.txt") as located:
+        assert (located.kind, located.path, located.root, located.name) == (
+            "file",
+            f"{ws}/sub/a.txt",
+            str(ws),
+            "a.txt",
+        )
+        assert os.pread(located.require_file(), 100, 0) == b"inside"
+        assert located.status is not None
+        assert located.status.st_size == 6
+        assert located.parent_fd is not None
+        assert os.path.samestat(os.fstat(located.parent_fd), (ws / "sub").stat())
+        assert not os.get_inheritable(located.require_file())
+        assert not os.get_inheritable(located.parent_fd)
+
+
+@pytest.mark.contract("P2")
+def test_a_relative_path_starts_at_the_first_root_and_not_at_the_process(
+    ws: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    other = tmp_path / "other"
+    other.mkdir()
+    assert content(Roots([ws, other]), "sub/a.txt") == b"inside"
+    assert content(Roots([ws, other]), "./sub//a.txt") == b"inside"
+    with Roots([other, ws]).locate("sub/a.txt") as located:
+        assert located.kind == "missing"
+
+
+@pytest.mark.parametrize(
+    "spelling", ["{ws}/./sub//a.txt", "/{ws}/sub/a.txt", "{ws}/sub/../sub/a.txt", "{ws}/../ws/sub/a.txt"]
+)
+def test_other_spellings_of_a_place_inside_are_that_place(ws: Path, spelling: str) -> None:
+    with Roots(ws).locate(spelling.format(ws=ws)) as located:
+        assert located.path == f"{ws}/sub/a.txt"
+        assert located.require_file() >= 0
+
+
+def test_dots_are_resolved_behind_links_as_the_system_does_and_not_as_text(ws: Path) -> None:
+    (ws / "deep" / "er").mkdir(parents=True)
+    (ws / "deep" / "x").write_bytes(b"deep x")
+    (ws / "link").symlink_to("deep/er")
+    assert content(Roots(ws), "link/../x") == b"deep x"
+
+
+@pytest.mark.contract("P1")
+def test_a_root_given_through_a_link_works_by_both_its_names(ws: Path) -> None:
+    alias = ws.parent / "alias"
+    alias.symlink_to(ws)
+    for path in (f"{alias}/sub/a.txt", f"{ws}/sub/a.txt", "sub/a.txt"):
+        with Roots(alias).locate(path) as located:
+            assert located.path == f"{ws}/sub/a.txt"
+
+
+def test_a_path_through_a_link_outside_that_leads_inside_is_inside(ws: Path) -> None:
+    (ws.parent / "alias").symlink_to(ws)
+    assert content(Roots(ws), ws.parent / "alias" / "sub" / "a.txt") == b"inside"
+
+
+@pytest.mark.parametrize("target", ["sub/a.txt", "{ws}/sub/a.txt", "../ws/sub/a.txt", "./sub/../sub/a.txt"])
+@pytest.mark.contract("F4")
+def test_a_link_leaf_inside_is_its_target(ws: Path, target: str) -> None:
+    (ws / "link").symlink_to(target.format(ws=ws))
+    with Roots(ws).locate(f"{ws}/link") as located:
+        assert (located.path, located.name) == (f"{ws}/sub/a.txt", "a.txt")
+        assert located.parent_fd is not None
+        assert os.path.samestat(os.fstat(located.parent_fd), (ws / "sub").stat())
+
+
+def test_an_absolute_link_in_the_middle_that_stays_inside_is_followed(ws: Path) -> None:
+    (ws / "link").symlink_to(ws / "sub")
+    with Roots(ws).locate("link/a.txt") as located:
+        assert located.path == f"{ws}/sub/a.txt"
+        assert located.fd is not None
+
+
+@pytest.mark.contract("P6")
+def test_several_roots_are_one_boundary(ws: Path) -> None:
+    other = ws.parent / "other"
+    other.mkdir()
+    (other / "b.txt").write_bytes(b"other")
+    (ws / "to-other").symlink_to("../other")
+    roots = Roots([ws, str(other)])
+    with roots.locate("to-other/b.txt") as located:
+        assert (located.root, located.path) == (str(other), f"{other}/b.txt")
+    assert content(roots, other / "b.txt") == b"other"
+    assert "outside" in refusal(Roots(ws), "to-other/b.txt")
+
+
+def test_in_nested_roots_the_innermost_one_is_told(ws: Path) -> None:
+    with Roots([ws, ws / "sub"]).locate(f"{ws}/sub/a.txt") as located:
+        assert located.root == f"{ws}/sub"
+    with Roots([ws, ws / "sub"]).locate(f"{ws}/new") as located:
+        assert located.root == str(ws)
+
+
+def test_a_missing_root_spoils_nothing_and_is_found_once_it_is_there(ws: Path) -> None:
+    late = ws.parent / "late"
+    roots = Roots([ws, late])
+    assert content(roots, "sub/a.txt") == b"inside"
+    assert "outside" in refusal(roots, late / "x")
+    late.mkdir()
+    (late / "x").write_bytes(b"late")
+    assert content(roots, late / "x") == b"late"
+
+
+def test_a_first_root_that_is_missing_is_named(ws: Path) -> None:
+    assert refusal(Roots(ws / "gone"), "x") == (
+        f"{ws}/gone: this workspace root cannot be used: it is not an existing directory. "
+        "Nothing below it can be read or written until it exists again."
+    )
+    assert "not an existing directory" in refusal(Roots(ws / "sub" / "a.txt"), "x")
+
+
+def test_the_root_itself_is_a_directory_without_a_name(ws: Path) -> None:
+    for path in (str(ws), f"{ws}/", ".", "sub/.."):
+        with Roots(ws).locate(path) as located:
+            assert (located.kind, located.path, located.name, located.fd) == ("directory", str(ws), "", None)
+
+
+@pytest.mark.parametrize(
+    "name", ["new\nline", " leading", "*", "[...slug]", "a..b", "..a", "a (deleted)", "-rf", "\\", "~", "日本", "😋"]
+)
+def test_unusual_names_are_names(ws: Path, name: str) -> None:
+    (ws / name).write_bytes(b"odd")
+    with Roots(ws).locate(f"{ws}/{name}") as located:
+        assert (located.path, located.name) == (f"{ws}/{name}", name)
+        assert os.pread(located.require_file(), 9, 0) == b"odd"
+
+
+def test_both_normal_forms_are_names_of_their_own_where_the_file_system_has_it_so(ws: Path) -> None:
+    for form in ("NFC", "NFD"):
+        (ws / unicodedata.normalize(form, "é")).write_bytes(form.encode())
+    if len(os.listdir(ws)) == 2:
+        pytest.skip("this file system takes both forms for one name")
+    for form in ("NFC", "NFD"):
+        assert content(Roots(ws), unicodedata.normalize(form, "é")) == form.encode()
+
+
+def test_a_name_that_is_not_utf8_is_reached_through_a_link_and_printed_without_harm(ws: Path) -> None:
+    raw = os.fsencode(ws) + b"/\xff\xfe"
+    try:
+        with open(raw, "wb") as file:
+            file.write(b"bytes")
+    except OSError:
+        pytest.skip("this file system takes UTF-8 names only")
+    os.symlink(raw, os.fsencode(ws) + b"/link")
+    with Roots(ws).locate("link") as located:
+        assert os.pread(located.require_file(), 9, 0) == b"bytes"
+        assert os.fsencode(located.path) == raw
+        assert printable(located.path).encode().endswith(b"\\udcff\\udcfe")
+    os.unlink(raw)
+    with Roots(ws).locate("link") as located, pytest.raises(PathRefusedError) as caught:
+        located.require_file()
+    assert str(caught.value).encode().startswith(b"no such file")
+
+
+def test_a_root_whose_name_is_not_utf8_works(ws: Path) -> None:
+    raw = os.fsencode(ws.parent) + b"/\xff"
+    try:
+        os.mkdir(raw)
+    except OSError:
+        pytest.skip("this file system takes UTF-8 names only")
+    Path(os.fsdecode(raw), "x").write_bytes(b"x")
+    roots = Roots(os.fsdecode(raw))
+    assert content(roots, "x") == b"x"
+    assert refusal(roots, "/etc/passwd").encode()
+
+
+# --- missing -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.contract("F3", "P5")
+def test_a_missing_file_is_located_in_the_directory_that_will_hold_it(ws: Path) -> None:
+    with Roots(ws).locate("sub/new.txt") as located:
+        assert (located.kind, located.path, located.name, located.missing_parents, located.fd) == (
+            "missing",
+            f"{ws}/sub/new.txt",
+            "new.txt",
+            (),
+            None,
+        )
+        assert located.parent_fd is not None
+        assert os.path.samestat(os.fstat(located.parent_fd), (ws / "sub").stat())
+        with pytest.raises(PathRefusedError, match=f"^no such file: {ws}/sub/new.txt \\(root {ws}\\). Check the name"):
+            located.require_file()
+
+
+def test_missing_parents_are_told_in_order_below_the_innermost_directory_that_exists(ws: Path) -> None:
+    with Roots(ws).locate(f"{ws}/sub/x/y/new.txt") as located:
+        assert (located.missing_parents, located.name, located.parent_fd) == (("x", "y"), "new.txt", None)
+        assert os.path.samestat(os.fstat(located.anchor_fd), (ws / "sub").stat())
+        assert located.path == f"{ws}/sub/x/y/new.txt"
+        with pytest.raises(PathRefusedError, match=f"the directory {ws}/sub/x does not exist"):
+            located.require_file()
+
+
+@pytest.mark.parametrize("target", ["sub/new", "{ws}/sub/new", "nowhere/new", "{ws}/nowhere/new"])
+def test_a_dangling_link_whose_target_would_be_inside_is_the_missing_target(ws: Path, target: str) -> None:
+    (ws / "link").symlink_to(target.format(ws=ws))
+    with Roots(ws).locate("link") as located:
+        assert located.kind == "missing"
+        assert located.path == os.path.join(ws, target.format(ws=ws))
+
+
+@pytest.mark.parametrize("path", ["missing/../sub/a.txt", "sub/missing/../../../secret.txt"])
+def test_dots_behind_a_missing_directory_are_refused(ws: Path, path: str) -> None:
+    assert "from a directory that does not exist" in refusal(Roots(ws), path)
+
+
+@pytest.mark.parametrize("path", ["sub/new/", "sub/a.txt/", "sub/a.txt/.", "link"])
+def test_a_trailing_slash_names_a_directory(ws: Path, path: str) -> None:
+    (ws / "link").symlink_to("sub/a.txt/")
+    assert "Leave the slash out" in refusal(Roots(ws), path)
+    with Roots(ws).locate("sub/") as located:
+        assert located.kind == "directory"
+
+
+def test_below_a_file_there_is_nothing(ws: Path) -> None:
+    assert f"{ws}/sub/a.txt is not a directory" in refusal(Roots(ws), "sub/a.txt/x")
+
+
+# --- outside -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.contract("P1", "P6")
+@pytest.mark.parametrize(
+    "path", ["{t}/secret.txt", "{ws}/../secret.txt", "../secret.txt", "{t}/ws-evil/a.txt", "{t}", "/", "..", "{t}/none"]
+)
+def test_a_path_outside_is_refused_and_the_next_call_works(ws: Path, path: str) -> None:
+    roots = Roots(ws)
+    asked = path.format(ws=ws, t=ws.parent)
+    assert refusal(roots, asked) == (
+        f"{asked}: is outside the workspace, or leads out of it through a link or `..`. Use a path inside {ws}."
+    )
+    assert content(roots, "sub/a.txt") == b"inside"
+
+
+@pytest.mark.contract("P1", "P5")
+@pytest.mark.parametrize("target", ["{t}/secret.txt", "../secret.txt", "sub/../../secret.txt", "{t}/none", "../none"])
+def test_a_link_leaf_that_leads_out_is_refused_whether_its_target_exists_or_not(ws: Path, target: str) -> None:
+    (ws / "link").symlink_to(target.format(t=ws.parent))
+    message = refusal(Roots(ws), "link")
+    assert message.startswith("link: is outside the workspace")
+    assert "secret" not in message
+
+
+@pytest.mark.contract("P1", "P5")
+@pytest.mark.parametrize("target", ["{t}", "..", "{t}/ws-evil", "../ws-evil"])
+@pytest.mark.parametrize("rest", ["a.txt", "secret.txt", "missing.txt", "x/y/missing.txt"])
+def test_a_link_in_the_middle_that_leads_out_is_refused(ws: Path, target: str, rest: str) -> None:
+    (ws / "link").symlink_to(target.format(t=ws.parent))
+    assert "outside the workspace" in refusal(Roots(ws), f"{ws}/link/{rest}")
+
+
+def test_link_loops_end(ws: Path) -> None:
+    (ws / "a").symlink_to("b")
+    (ws / "b").symlink_to("a")
+    (ws / "self").symlink_to("self/x")
+    (ws / "abs").symlink_to(ws / "abs")
+    (ws / "up").symlink_to("../ws/up")
+    for name in ("a", "b", "self", "abs", "up", "a/x"):
+        assert "more than 40 links" in refusal(Roots(ws), name)
+
+
+def test_a_path_that_costs_its_square_to_resolve_ends(ws: Path, way: str) -> None:
+    if way == "openat2":
+        pytest.skip("the kernel goes up in one step")
+    deep = "d/" * 300
+    (ws / deep).mkdir(parents=True)
+    assert "takes more than 10000 steps" in refusal(Roots(ws), deep + "../d/" * 500 + "x")
+
+
+@pytest.mark.contract("P1")
+def test_a_root_that_is_swapped_for_a_link_does_not_move_the_boundary(ws: Path) -> None:
+    nested = ws / "sub"
+    roots = Roots([ws, nested])
+    assert content(roots, nested / "a.txt") == b"inside"
+    nested.rename(ws / "moved")
+    nested.symlink_to(ws.parent / "ws-evil")
+    message = refusal(roots, nested / "a.txt")
+    assert "outside" in message or "leads somewhere else" in message
+    assert content(roots, ws / "moved" / "a.txt") == b"inside"
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("", "the path is empty"),
+        ("a\0b", "a\\0b: contains a NUL"),
+        ("a\ud800", "not valid Unicode"),
+        ("x" * 300, "too long"),
+        ("x/" * 3000, "the path is too long (6000 bytes, at most 4095)"),
+        ("é" * 2048, "the path is too long (4096 bytes, at most 4095)"),
+        ("file:///etc/passwd", "is a URI"),
+    ],
+)
+@pytest.mark.contract("P6")
+def test_what_cannot_be_a_path_is_refused_with_the_reason(ws: Path, path: str, reason: str) -> None:
+    message = refusal(Roots(ws), path)
+    assert reason in message
+    assert message.encode()
+
+
+def test_a_path_of_the_greatest_length_is_looked_for(ws: Path) -> None:
+    path = ("x" * 255 + "/") * 15 + "y" * 255
+    with Roots(ws).locate(path) as located:
+        assert located.kind == "missing"
+        assert len(located.missing_parents) == 15
+
+
+# --- what is no file ---------------------------------------------------------------------------------------------
+
+
+def _fifo(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def _socket(path: Path) -> None:
+    server = socket.socket(socket.AF_UNIX)
+    here = os.open(".", os.O_RDONLY)
+    try:
+        os.chdir(path.parent)  # a socket's path is limited to about 100 bytes
+        server.bind(path.name)
+    finally:
+        os.fchdir(here)
+        os.close(here)
+        server.close()
+
+
+@pytest.mark.contract("P6", "F1")
+@pytest.mark.parametrize(
+    ("make", "kind", "words"),
+    [
+        (_fifo, "fifo", "is a FIFO (named pipe), not a regular file"),
+        (_socket, "socket", "is a socket, not a regular file"),
+        (Path.mkdir, "directory", "is a directory, not a file; list it"),
+    ],
+)
+def test_what_is_no_regular_file_is_located_and_refused_as_a_file(
+    ws: Path, make: Callable[[Path], None], kind: str, words: str
+) -> None:
+    make(ws / "it")
+    (ws / "link").symlink_to("it")
+    for path in ("it", "link"):
+        with Roots(ws).locate(path) as located:
+            assert (located.kind, located.fd, located.path) == (kind, None, f"{ws}/it")
+            with pytest.raises(PathRefusedError) as caught:
+                located.require_file()
+            assert str(caught.value).startswith(f"{ws}/it: {words}")
+
+
+def test_a_writer_that_waits_at_a_fifo_does_not_notice(ws: Path) -> None:
+    os.mkfifo(ws / "pipe")
+    Roots(ws).locate("pipe").close()
+    with pytest.raises(OSError, match="No such device") as caught:
+        os.open(ws / "pipe", os.O_WRONLY | os.O_NONBLOCK)
+    assert caught.value.errno == errno.ENXIO  # nobody reads
+
+
+@pytest.mark.contract("P6")
+def test_a_device_is_never_opened(ws: Path) -> None:
+    with Roots("/dev").locate("/dev/zero") as located:
+        assert (located.kind, located.fd) == ("device", None)
+        with pytest.raises(PathRefusedError, match=r"^/dev/zero: is a character device, not a regular file"):
+            located.require_file()
+    (ws / "zero").symlink_to("/dev/zero")
+    assert "outside" in refusal(Roots(ws), "zero")
+
+
+@pytest.mark.contract("P6")
+@pytest.mark.parametrize("path", ["/proc/self/environ", "/proc/self/root/etc/passwd", "/proc/1/nothing", "/proc"])
+@pytest.mark.parametrize("root", ["/", "/proc"])
+def test_proc_is_no_part_of_any_workspace(path: str, root: str) -> None:
+    if not os.path.isdir("/proc/self"):
+        pytest.skip("no /proc here")
+    message = refusal(Roots(root), path)
+    assert "is in /proc" in message or "outside" in message
+
+
+def test_the_root_directory_can_be_a_root(ws: Path) -> None:
+    assert content(Roots("/"), ws / "sub" / "a.txt") == b"inside"
+    with Roots("/").locate("/..") as located:
+        assert (located.path, located.root, located.kind) == ("/", "/", "directory")
+
+
+def test_a_file_that_may_not_be_read_is_located_and_refused_as_a_file(
+    ws: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real_open = os.open
+
+    def forbidden(path: str, flags: int, *args: int, dir_fd: int | None = None) -> int:
+        if path == "a.txt" and not flags & os.O_PATH:
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return real_open(path, flags, *args, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "open", forbidden)
+    monkeypatch.setattr(os, "supports_dir_fd", os.supports_dir_fd | {forbidden})
+    with Roots(ws).locate("sub/a.txt") as located:
+        assert (located.kind, located.fd) == ("file", None)
+        with pytest.raises(PathRefusedError, match=r"cannot be opened for reading \(Permission denied\)"):
+            located.require_file()
+
+
+# --- construction and resources ----------------------------------------------------------------------------------
+
+
+@pytest.mark.contract("T7")
+@pytest.mark.parametrize(
+    "cwd",
+    [None, "", [], (), "relative", ["/ok", "relative"], "/a\0b", b"/bytes", 7, ["/ok", None], "/a\ud800", [b"/x"]],
+)
+def test_roots_that_are_none_are_refused_at_construction(cwd: object) -> None:
+    with pytest.raises(ToolDefinitionError, match="cwd"):
+        Roots(cwd)  # type: ignore[arg-type]
+
+
+@pytest.mark.contract("T7", "X6")
+def test_construction_touches_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    def touched(*_args: object, **_kwargs: object) -> None:
+        raise AssertionError("construction did I/O")
+
+    for name in ("open", "stat", "lstat", "readlink"):
+        monkeypatch.setattr(os, name, touched)
+    assert Roots(["/nowhere/at/all", Path("/b/"), "/b"]).given == ("/nowhere/at/all", "/b")
+
+
+def test_no_descriptor_is_left_open_whatever_the_answer(ws: Path) -> None:
+    os.mkfifo(ws / "pipe")
+    (ws / "out").symlink_to("/etc/passwd")
+    (ws / "in").symlink_to("sub")
+    roots = Roots(ws)
+    asked = [
+        "sub/a.txt",
+        "none",
+        "x/y/z",
+        "pipe",
+        "out",
+        "in/a.txt",
+        "in/../x/../y",
+        "..",
+        ".",
+        "",
+        "a\0",
+        "sub/a.txt/x",
+    ]
+    open_before = len(os.listdir("/dev/fd"))
+    for path in asked * 3:
+        try:
+            located = roots.locate(path)
+        except PathRefusedError:
+            continue
+        located.close()
+        located.close()
+    assert len(os.listdir("/dev/fd")) == open_before
+
+
+def test_a_system_error_on_the_way_is_told_with_path_and_next_step(ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_more(*_args: object, **_kwargs: object) -> int:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    roots = Roots(ws)
+    roots.locate("sub").close()
+    monkeypatch.setattr(link_walk, "open_leaf", no_more)
+    monkeypatch.setattr(paths, "open_leaf", no_more)
+    assert refusal(roots, "sub/a.txt") == (
+        "sub/a.txt: cannot be opened (Too many open files). This process has too many open files; try again later."
+    )
+
+
+def test_the_assurance_says_how_containment_is_judged(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert Roots("/").assurance == ("walk" if way == "walk without descriptor paths" else "descriptor")
+    monkeypatch.setattr(os, "supports_dir_fd", set())
+    assert Roots("/").assurance == "none"
+    assert "cannot open files relative to a directory" in refusal(Roots("/"), "/x")
+
+
+def test_files_are_opened_without_waiting(ws: Path) -> None:
+    import fcntl
+
+    with Roots(ws).locate("sub/a.txt") as located:
+        assert fcntl.fcntl(located.require_file(), fcntl.F_GETFL) & os.O_NONBLOCK
+        assert located.status is not None
+        assert stat.S_ISREG(located.status.st_mode)

@@ -1,0 +1,199 @@
+"""Somebody swaps files and directories for links out of the root while paths are being opened: nothing leaks."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+from openbuffer.tools.errors import PathRefusedError, PlanOutdatedError, ToolFailure
+from openbuffer.tools.support import boundary, descriptor_path, open_leaf, openat2, paths
+from openbuffer.tools.support.atomic import create_file, replace_file
+from openbuffer.tools.support.paths import Roots
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+INSIDE, SECRET = b"inside", b"secret"
+BOTH = frozenset({"inside", "refused"})
+TRIES, LONG_TRIES = 3_000, 30_000
+
+# Swaps the directory or file `it` for `link`, until its standard input is closed: in steps, with nothing under the
+# name in between, or in one.
+IN_STEPS = textwrap.dedent("""
+    import os, select, sys
+    os.chdir(sys.argv[1])
+    print("ready", flush=True)
+    while not select.select([sys.stdin], [], [], 0)[0]:
+        for _ in range(100):
+            os.rename("it", "real"); os.rename("link", "it")
+            os.rename("it", "link"); os.rename("real", "it")
+""")
+IN_ONE = textwrap.dedent("""
+    import ctypes, os, select, sys
+    exchange = ctypes.CDLL(None).renameat2
+    os.chdir(sys.argv[1])
+    print("ready", flush=True)
+    while not select.select([sys.stdin], [], [], 0)[0]:
+        for _ in range(100):
+            assert exchange(-100, b"it", -100, b"link", 2) == 0
+""")
+
+
+@pytest.fixture(params=["openat2", "walk", "walk without descriptor paths"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    if request.param == "openat2" and not openat2.available():
+        pytest.skip("this kernel has no openat2, or a filter forbids it")
+    if request.param != "openat2":
+        monkeypatch.setattr(openat2, "available", lambda: False)
+    if request.param == "walk without descriptor paths":
+        for module in (boundary, descriptor_path, open_leaf, paths):
+            monkeypatch.setattr(module, "descriptors_have_paths", lambda: False)
+    return request.param
+
+
+@pytest.fixture
+def ws(tmp_path: Path) -> Path:
+    """`it` and `link` are a directory and a link to one outside, or a file and a link to one outside."""
+    root = tmp_path.resolve() / "ws"
+    outside = tmp_path / "outside"
+    for directory in (root, root / "dirs", root / "files", root / "dirs" / "it", outside):
+        directory.mkdir()
+    (root / "dirs" / "it" / "f").write_bytes(INSIDE)
+    (outside / "f").write_bytes(SECRET)
+    (root / "dirs" / "link").symlink_to(outside)
+    (root / "files" / "it").write_bytes(INSIDE)
+    (root / "files" / "link").symlink_to(outside / "f")
+    return root
+
+
+@contextmanager
+def swapping(directory: Path, script: str = IN_STEPS) -> Iterator[None]:
+    with subprocess.Popen(
+        [sys.executable, "-c", script, str(directory)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as swapper:
+        assert swapper.stdin
+        assert swapper.stdout
+        try:
+            swapper.stdout.readline()
+            yield
+            assert swapper.poll() is None, "the swapper gave up"
+        finally:
+            swapper.stdin.close()
+            swapper.wait(30)
+
+
+def count(tries: int, attempt: Callable[[], str], until: frozenset[str] = BOTH) -> dict[str, int]:
+    """Try so often, and longer (within reason) until these outcomes were met."""
+    seen: dict[str, int] = {}
+    for number in range(tries * 20):
+        outcome = attempt()
+        seen[outcome] = seen.get(outcome, 0) + 1
+        if number >= tries and until <= seen.keys():
+            break
+    return seen
+
+
+def read_race(ws: Path, path: str, tries: int) -> None:
+    roots = Roots(ws)
+
+    def attempt() -> str:
+        try:
+            with roots.locate(path) as located:
+                if located.kind == "missing":
+                    return "missing"
+                found = os.pread(located.require_file(), 100, 0)
+                assert located.path.startswith(f"{ws}/")
+        except PathRefusedError:
+            return "refused"
+        assert found == INSIDE, "something outside was opened"
+        return "inside"
+
+    before = len(os.listdir("/dev/fd"))
+    with swapping(ws / path.split("/", 1)[0]):
+        seen = count(tries, attempt)
+    assert len(os.listdir("/dev/fd")) == before
+    assert seen.get("inside"), seen
+    assert seen.get("refused"), seen
+
+
+@pytest.mark.contract("P3")
+@pytest.mark.parametrize("path", ["dirs/it/f", "files/it"])
+@pytest.mark.usefixtures("way")
+def test_a_read_never_gets_a_descriptor_outside(ws: Path, path: str) -> None:
+    read_race(ws, path, TRIES)
+
+
+@pytest.mark.slow
+@pytest.mark.contract("P3")
+@pytest.mark.parametrize("path", ["dirs/it/f", "files/it"])
+@pytest.mark.usefixtures("way")
+def test_a_read_never_gets_a_descriptor_outside_in_thirty_thousand_tries(ws: Path, path: str) -> None:
+    read_race(ws, path, LONG_TRIES)
+
+
+def test_the_race_is_a_race_for_whoever_checks_first_and_opens_then(ws: Path) -> None:
+    def attempt() -> str:
+        try:
+            checked = os.path.realpath(ws / "dirs" / "it" / "f")
+            if not checked.startswith(f"{ws}/"):
+                return "refused"
+            with open(checked, "rb") as file:
+                return "inside" if file.read() == INSIDE else "leaked"
+        except OSError:
+            return "missing"
+
+    with swapping(ws / "dirs"):
+        seen = count(TRIES, attempt, until=frozenset({"leaked"}))
+    assert seen.get("leaked"), seen
+
+
+def write_race(ws: Path, tries: int) -> None:
+    """Edit, create and create with parents below a directory that is being swapped."""
+    roots = Roots(ws)
+    outside = ws.parent / "outside"
+    turn = 0
+
+    def attempt() -> str:
+        nonlocal turn
+        turn += 1
+        name = ("f", f"new-{turn}", f"parent-{turn}/new")[turn % 3]
+        try:
+            with roots.locate(f"dirs/it/{name}") as located:
+                if name == "f":
+                    located.require_file()
+                    replace_file(located, [INSIDE], expected=INSIDE)
+                else:
+                    create_file(located, [INSIDE])
+        except PathRefusedError as error:
+            return "missing" if "no such file" in str(error) else "refused"
+        except (PlanOutdatedError, ToolFailure):
+            return "outdated"
+        return "inside"
+
+    with swapping(ws / "dirs", IN_ONE):
+        seen = count(tries, attempt)
+    assert os.listdir(outside) == ["f"], "something was made outside"
+    assert (outside / "f").read_bytes() == SECRET
+    assert seen.get("inside"), seen
+    assert seen.get("refused"), seen
+
+
+@pytest.mark.contract("P5")
+@pytest.mark.skipif(sys.platform != "linux", reason="swapping two names in one step is Linux' renameat2")
+@pytest.mark.usefixtures("way")
+def test_a_write_never_lands_outside(ws: Path) -> None:
+    write_race(ws, 600)
+
+
+@pytest.mark.slow
+@pytest.mark.contract("P5")
+@pytest.mark.skipif(sys.platform != "linux", reason="swapping two names in one step is Linux' renameat2")
+@pytest.mark.usefixtures("way")
+def test_a_write_never_lands_outside_in_thirty_thousand_tries(ws: Path) -> None:
+    write_race(ws, LONG_TRIES)
