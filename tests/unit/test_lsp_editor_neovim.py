@@ -57,6 +57,10 @@ class Desk:
         document = lsp.VersionedTextDocumentIdentifier(uri=self.uri, version=version)
         return self.editor.did_change(lsp.DidChangeTextDocumentParams(text_document=document, content_changes=[part]))
 
+    def save(self, text: str) -> str | None:
+        document = lsp.TextDocumentIdentifier(uri=self.uri)
+        return self.editor.did_save(lsp.DidSaveTextDocumentParams(text_document=document, text=text))
+
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
@@ -131,3 +135,20 @@ async def test_an_empty_buffer_is_empty_already(file: Path, text: str) -> None:
     desk = Desk(file, text, is_neovim=True)
     assert (await desk.replace(text, "")).kind == "done"
     assert desk.client.asked == []
+
+
+@pytest.mark.contract("E6")
+@pytest.mark.parametrize(("shown", "saved"), [("a", "a\n"), ("a\n\n", "a\n"), ("a\n", "a\n\n"), ("a\nb", "a\r\nb\r\n")])
+def test_a_saved_text_with_one_final_line_end_more_or_less_is_taken_over(file: Path, shown: str, saved: str) -> None:
+    desk = Desk(file, shown, is_neovim=True)
+    assert desk.save(saved) is None
+    assert desk.document.text == saved
+
+
+@pytest.mark.contract("E6")
+@pytest.mark.parametrize(("shown", "saved"), [("a\n\n\n", "a\n"), ("a", "a\n\n"), ("a\nb\n", "a\nc\n")])
+def test_any_other_difference_of_the_saved_text_is_a_drift(file: Path, shown: str, saved: str) -> None:
+    desk = Desk(file, shown, is_neovim=True)
+    assert desk.save(saved) is not None
+    with pytest.raises(DocumentOutOfSyncError):
+        _ = desk.document
