@@ -141,8 +141,8 @@ def test_a_read_only_file_system_and_a_mounted_file_are_told_apart(ws: Path) -> 
     )
     assert answer == [
         (
-            f"ToolFailure {ws}/f: cannot be written (Device or resource busy); the file is unchanged. It is a mount point "
-            "of its own (as single files in containers are) and cannot be replaced; unmount it first."
+            f"ToolFailure {ws}/f: cannot be written (Device or resource busy); the file is unchanged. It is a mount "
+            "point of its own (as single files in containers are) and cannot be replaced; unmount it first."
         ),
         (
             f"PathRefusedError {ws}/g: is read-only for this process; the file is unchanged. "
@@ -269,8 +269,8 @@ def test_a_directory_that_may_be_written_and_not_read_takes_files_and_says_that_
     answer = run(AS_NOBODY + 'print(replace(root, "d/f", b"new").notes)', str(public))
     assert answer == [
         (
-            f"('no lock could be taken in {public}/d (Permission denied): a change that another process makes at the same "
-            "moment could be lost',)"
+            f"('no lock could be taken in {public}/d (Permission denied): a change that another process makes at the "
+            "same moment could be lost',)"
         )
     ]
 
@@ -291,13 +291,13 @@ def test_what_may_not_be_entered_or_read_is_refused_with_the_reason(public: Path
     )
     assert answer == [
         (
-            "PathRefusedError locked/f: cannot be opened (Permission denied). A directory on the way may not be entered; "
-            "its permissions have to be changed first."
+            "PathRefusedError locked/f: cannot be opened (Permission denied). A directory on the way may not be "
+            "entered; its permissions have to be changed first."
         ),
         f"file {public}/f",
         (
-            f"PathRefusedError {public}/f: cannot be opened for reading (Permission denied); its permissions have to be "
-            "changed first."
+            f"PathRefusedError {public}/f: cannot be opened for reading (Permission denied); its permissions have to "
+            "be changed first."
         ),
     ]
 
