@@ -125,12 +125,13 @@ def align_lines(a: Sequence[str], b: Sequence[str], budget: WorkBudget) -> list[
             continue
         block_a, block_b = a[start_a:end_a], b[start_b:end_b]
         script = shortest_script(block_a, block_b, _FEW_CHANGES, budget)
+        in_place = _equal_in_place(block_a, block_b, budget)
+        # Of two equally good answers, lines that kept their number is the more natural one.
+        least = len(block_a) * _MOSTLY if script is None else sum(run.length for run in script)
+        if in_place is not None and sum(run.length for run in in_place) >= least:
+            script = in_place
         if script is not None:
             runs += (Run(start_a + run.first, start_b + run.second, run.length) for run in script)
-            continue
-        in_place = _equal_in_place(block_a, block_b, budget)
-        if in_place is not None:
-            runs += (Run(start_a + run.first, start_b + run.second, run.length) for run in in_place)
             continue
         work = (len(block_a) + len(block_b)) // _SEARCHED_PER_STEP
         if work > budget.steps:
@@ -167,13 +168,11 @@ def _walk_back(history: list[dict[int, int]], x: int, y: int) -> list[Run]:
 
 
 def _equal_in_place(a: Sequence[str], b: Sequence[str], budget: WorkBudget) -> list[Run] | None:
-    """The runs of lines that kept their number, when as many lines as before are there and most are equal."""
+    """The runs of equal lines that kept their number; None when the sequences differ in length."""
     if len(a) != len(b):
         return None
     budget.spend(len(a) // _COMPARED_IN_PLACE_PER_STEP)
     same = bytes(map(eq, a, b))
-    if same.count(1) < len(a) * _MOSTLY:
-        return None
     runs: list[Run] = []
     start = same.find(1)
     while start >= 0:

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING
 from .alignment import common_prefix, common_suffix
 from .edits import apply_edits
 from .minimal_diff import Fineness, Span, changed_spans, minimal_edits
+from .port import TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from .port import TextEdit
 
 _FINE = Fineness(short_gap=1, max_changes=200, max_share=1.0)
 # Text that somebody typed at the very place may begin or end like a short new text by chance; this many characters
@@ -37,7 +36,7 @@ def holds_edits(base: str, edits: Sequence[TextEdit], result: str) -> bool:
     expected = apply_edits(base, edits)
     if result == expected:
         return True
-    return _verdict(base, expected, result) == (True, False)
+    return _verdict(base, edits, result) == (True, False)
 
 
 def lacks_edits(base: str, edits: Sequence[TextEdit], result: str) -> bool:
@@ -49,7 +48,7 @@ def lacks_edits(base: str, edits: Sequence[TextEdit], result: str) -> bool:
     expected = apply_edits(base, edits)
     if result == expected:
         return False
-    return _verdict(base, expected, result) == (False, True)
+    return _verdict(base, edits, result) == (False, True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,23 +64,65 @@ class _Change:
     slack_right: int = 0
 
 
-def _verdict(base: str, expected: str, result: str) -> tuple[bool, bool]:
+@dataclass(frozen=True, slots=True)
+class _Region:
+    """A hunk's text on one side; empty for a pure insertion (old side) or deletion (new side).
+
+    ``may_be_touched``: a change right beside it leaves no doubt about it. ``pieces``: the parts of the region that
+    differ from the other side, as start and end; a hunk may hold a few equal characters between its differences.
+    """
+
+    start: int
+    end: int
+    may_be_touched: bool
+    pieces: tuple[tuple[int, int], ...]
+
+
+def _verdict(base: str, edits: Sequence[TextEdit], result: str) -> tuple[bool, bool]:
     """Whether all hunks are in, and whether none is; both False where it cannot be told."""
-    if base == expected:
+    hunks = _hunks(base, edits)
+    if not hunks:
         return True, False
     if result == base:
         return False, True
-    old: list[tuple[int, int]] = []
-    new: list[tuple[int, int]] = []
-    shift = 0
-    for hunk in minimal_edits(base, expected):
-        old.append((hunk.start, hunk.end))
-        new.append((hunk.start + shift, hunk.start + shift + len(hunk.new_text)))
-        shift += len(hunk.new_text) - (hunk.end - hunk.start)
-    since_base, since_expected = _changes(base, result), _changes(expected, result)
+    old, new = _regions(base, hunks)
+    since_base, since_expected = _changes(base, result), _changes(apply_edits(base, hunks), result)
     held = _are_untouched(new, since_expected) and _are_touched(old, since_base)
     lacking = _are_untouched(old, since_base) and _are_touched(new, since_expected)
     return (held, lacking) if held != lacking else (False, False)
+
+
+def _hunks(base: str, edits: Sequence[TextEdit]) -> list[TextEdit]:
+    """The edits without what they leave as it is; edits that touch are taken together."""
+    joined: list[TextEdit] = []
+    for edit in edits:
+        if joined and joined[-1].end == edit.start:
+            joined[-1] = TextEdit(joined[-1].start, edit.end, joined[-1].new_text + edit.new_text)
+        else:
+            joined.append(edit)
+    return [
+        TextEdit(edit.start + part.start, edit.start + part.end, part.new_text)
+        for edit in joined
+        for part in minimal_edits(base[edit.start : edit.end], edit.new_text)
+    ]
+
+
+def _regions(base: str, hunks: list[TextEdit]) -> tuple[list[_Region], list[_Region]]:
+    """Where the hunks' old text is in the base, and where their new text is in the expected text."""
+    old: list[_Region] = []
+    new: list[_Region] = []
+    shift = 0
+    for hunk in hunks:
+        removed, added = hunk.end - hunk.start, len(hunk.new_text)
+        start = hunk.start + shift
+        pieces = changed_spans(base[hunk.start : hunk.end], hunk.new_text, _FINE)
+        old_pieces = tuple((hunk.start + piece.start, hunk.start + piece.end) for piece in pieces)
+        new_pieces = tuple((start + piece.new_start, start + piece.new_end) for piece in pieces)
+        # Beside a replacement, what changed may be a piece of the other side that was left or came back.
+        old.append(_Region(hunk.start, hunk.end, not added and removed >= _DISTINCTIVE, old_pieces))
+        new.append(_Region(start, start + added, not removed and added >= _DISTINCTIVE, new_pieces))
+        shift += added - removed
+    return old, new
 
 
 def _changes(before: str, after: str) -> list[_Change]:
@@ -107,45 +148,50 @@ def _with_slack(before: str, after: str, span: Span, *, room_left: int, room_rig
     return _Change(span.start, span.end, left, right)
 
 
-def _are_untouched(regions: list[tuple[int, int]], changes: list[_Change]) -> bool:
+def _are_untouched(regions: list[_Region], changes: list[_Change]) -> bool:
     """True when each change can be seen at a place where it has no contact with any region."""
-    ends = [end for _, end in regions]
-    return all(
-        any(
-            not _meets(regions, ends, change.start + move, change.end + move)
-            for move in {0, -change.slack_left, change.slack_right}
-        )
-        for change in changes
-    )
+    ends = [region.end for region in regions]
+    return all(any(not _meets(regions, ends, change, move) for move in _moves(change)) for change in changes)
 
 
-def _meets(regions: list[tuple[int, int]], ends: list[int], start: int, end: int) -> bool:
-    for index in range(bisect_left(ends, start), len(regions)):
-        region_start, region_end = regions[index]
-        if region_start > end:
+def _moves(change: _Change) -> set[int]:
+    return {0, -change.slack_left, change.slack_right}
+
+
+def _meets(regions: list[_Region], ends: list[int], change: _Change, move: int) -> bool:
+    low, high = change.start - change.slack_left, change.end + change.slack_right
+    start, end = change.start + move, change.end + move
+    for index in range(bisect_left(ends, low), len(regions)):
+        region = regions[index]
+        if region.start > high:
             return False
-        overlaps = start < region_end and end > region_start
-        if overlaps or region_end - region_start < _DISTINCTIVE:
+        if region.start == region.end:
+            # Two characters meet here. A change that could be here tears them apart, wherever else it could be.
+            return True
+        if start < region.end and end > region.start:
+            return True
+        if not region.may_be_touched and start <= region.end and end >= region.start:
             return True
     return False
 
 
-def _are_touched(regions: list[tuple[int, int]], changes: list[_Change]) -> bool:
-    """True when each region has a change that can be seen in it; for an empty region, at it."""
+def _are_touched(regions: list[_Region], changes: list[_Change]) -> bool:
+    """True when each region has a change that can be seen in one of its pieces; for an empty piece, at it."""
     # Both ascend, since a change can be moved only up to the next one.
     lows = [change.start - change.slack_left for change in changes]
     highs = [change.end + change.slack_right for change in changes]
     return all(
         any(
-            _can_be_in(region, change)
-            for change in changes[bisect_left(highs, region[0]) : bisect_right(lows, region[1])]
+            _can_be_in(piece, change)
+            for piece in region.pieces
+            for change in changes[bisect_left(highs, piece[0]) : bisect_right(lows, piece[1])]
         )
         for region in regions
     )
 
 
-def _can_be_in(region: tuple[int, int], change: _Change) -> bool:
-    start, end = region
+def _can_be_in(piece: tuple[int, int], change: _Change) -> bool:
+    start, end = piece
     low, high = change.start - change.slack_left, change.end + change.slack_right
     if start == end:
         return low <= start <= high
