@@ -21,7 +21,10 @@ _MOST_HUNKS: Final = 1_000
 
 def line_hunks(utf8: bytes, changes: Sequence[Replacement]) -> tuple[Hunk, ...]:
     """The hunks of ascending replacements."""
-    groups = [list(changes)] if len(changes) > _MOST_HUNKS else _grouped(utf8, changes)
+    if len(changes) > _MOST_HUNKS:
+        groups = [list(changes)]
+    else:
+        groups = _grouped(utf8, [trimmed for change in changes for trimmed in _trimmed(utf8, change)])
     hunks: list[Hunk] = []
     line, counted = 1, 0
     for group in groups:
@@ -45,23 +48,32 @@ def narrowed(utf8: bytes, after: bytes) -> list[Replacement]:
     return [Replacement(start, len(utf8) - tail, after[start : len(after) - tail])]
 
 
+def _trimmed(utf8: bytes, change: Replacement) -> Iterator[Replacement]:
+    """Without what is the same at both ends: text that was only given to name the place is no change."""
+    old, new = utf8[change.start : change.end], change.new
+    if old == new:
+        return
+    head = common_prefix(old, new)
+    tail = common_suffix(old, new, min(len(old), len(new)) - head)
+    yield Replacement(change.start + head, change.end - tail, new[head : len(new) - tail])
+
+
 def _grouped(utf8: bytes, changes: Sequence[Replacement]) -> Iterator[list[Replacement]]:
     """Changes whose whole lines touch belong together."""
     group: list[Replacement] = []
     reach = -1
     for change in changes:
-        start, end = _whole_lines(utf8, change.start, change)
-        if group and start >= reach:
+        if group and _line_start(utf8, change.start) >= reach:
             yield group
             group = []
         group.append(change)
-        reach = end
+        _, reach = _whole_lines(utf8, group[0].start, change)
     if group:
         yield group
 
 
 def _whole_lines(utf8: bytes, first: int, last: Replacement) -> Span:
-    start = utf8.rfind(b"\n", 0, first) + 1
+    start = _line_start(utf8, first)
     whole_new = last.new.endswith(b"\n") or (not last.new and last.start == start)
     if _at_line_start(utf8, last.end) and whole_new:
         return start, last.end
@@ -76,6 +88,10 @@ def _replaced(utf8: bytes, start: int, end: int, group: Sequence[Replacement]) -
         parts += (utf8[kept : change.start], change.new)
         kept = change.end
     return b"".join([*parts, utf8[kept:end]])
+
+
+def _line_start(utf8: bytes, offset: int) -> int:
+    return utf8.rfind(b"\n", 0, offset) + 1
 
 
 def _at_line_start(utf8: bytes, offset: int) -> bool:

@@ -72,7 +72,8 @@ def _differs_only(text: str, old: str) -> str:
         at = folded.find(wanted)
         if at >= 0:
             first = _line(folded, at)
-            return f"Except for {what} it would match {_shown(text, first, wanted.rstrip(_LINE_FEED).count(_LINE_FEED) + 1)}"
+            lines = wanted.rstrip(_LINE_FEED).count(_LINE_FEED) + 1
+            return f"Except for {what} it would match {_shown(text, first, lines)}"
     return ""
 
 
