@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import sys
 from typing import TYPE_CHECKING
 
 from .limits import LEAVE_GRACE_S, OUTGOING_MAX_BYTES, OUTGOING_STALL_S
@@ -29,13 +30,18 @@ def serve_stdio(
 ) -> int:
     """Serve one client over stdin and stdout until it leaves; returns the exit code.
 
-    0 after ``shutdown`` and then ``exit`` or the end of input, 1 without ``shutdown``, 128 + n after signal n.
+    0 after ``shutdown`` and then ``exit`` or the end of input, 1 without ``shutdown``, 128 + n after signal n, 2 where
+    stdin or stdout is closed.
 
     ``create_executor`` makes the tools for the client's workspace folders when they are first needed; without it
     they are the built-in ones. A client for which more than ``outgoing_max_bytes`` wait, or that takes nothing of
     what waits in ``outgoing_stall_s``, is given up.
     """
-    input_fd, output_fd = take_over_stdio()
+    try:
+        input_fd, output_fd = take_over_stdio()
+    except OSError as error:
+        sys.stderr.write(f"openbuffer: stdin and stdout must be open, the client is at their other ends: {error}\n")
+        return 2
     log_to_stderr(_level(os.environ.get(LOG_LEVEL_VARIABLE, "")))
     gc.disable()  # nothing of what is imported becomes garbage; looking for it costs a tenth of the start
     import anyio  # noqa: PLC0415  after stdout is safe from whatever prints while it is imported
