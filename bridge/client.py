@@ -139,6 +139,7 @@ class BridgeClient:
         self._position_encodings = list(position_encodings)
         self._answer_timeout_s = answer_timeout_s
         self._ids = itertools.count(1)
+        self._carrying = anyio.CancelScope(shield=True)
         self._pending: dict[int, _Reply] = {}
         self._outgoing, self._frames = anyio.create_memory_object_stream[bytes](math.inf)
         self._ended: str | None = None
@@ -166,9 +167,7 @@ class BridgeClient:
             raise BridgeStartError(f"{self._command[0]} could not be started: {error.strerror}") from error
         self._tasks = anyio.create_task_group()
         await self._tasks.__aenter__()
-        self._tasks.start_soon(self._write_frames)
-        self._tasks.start_soon(self._read_messages)
-        self._tasks.start_soon(self._read_stderr)
+        self._tasks.start_soon(self._carry_messages)
         try:
             await self._initialize()
         except BaseException as error:
@@ -223,6 +222,7 @@ class BridgeClient:
                 with anyio.move_on_after(END_TIMEOUT_S):
                     await self._process.wait()
                     break
+        self._carrying.cancel()
         self._tasks.cancel_scope.cancel()
         try:
             await self._tasks.__aexit__(None, None, None)
@@ -322,6 +322,14 @@ class BridgeClient:
             self._outgoing.send_nowait(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             raise BridgeEndedError("the server takes no more input") from None
+
+    async def _carry_messages(self) -> None:
+        # Shielded, so that a caller who is being cancelled can still end the server in good order.
+        with self._carrying:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._write_frames)
+                tasks.start_soon(self._read_messages)
+                tasks.start_soon(self._read_stderr)
 
     async def _write_frames(self) -> None:
         assert self._process.stdin is not None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 from openbuffer.tools.support import openat2
@@ -86,8 +86,9 @@ def _locks(fd: int) -> Finding:
     def lock() -> None:
         import fcntl  # noqa: PLC0415  absent on Windows
 
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        fcntl.flock(fd, fcntl.LOCK_UN)
+        with suppress(BlockingIOError):  # somebody holds it: so it works
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            fcntl.flock(fd, fcntl.LOCK_UN)
 
     why_not = _why_not(lock)
     if why_not is None:

@@ -28,17 +28,17 @@ def main() -> int:
 def _foreign_entries() -> list[str]:
     """Entries of ``sys.path`` that are no part of this installation; never the one that holds this package."""
     given = os.environ.get("PYTHONPATH", "").split(os.pathsep) if not sys.flags.ignore_environment else []
-    named = {os.path.abspath(entry) for entry in given if entry}
+    named = {_absolute(entry) for entry in given if entry}
     if not sys.flags.safe_path:
         named.add(_here())
-    own = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    return [entry for entry in sys.path if os.path.abspath(entry) in named - {own} and not _is_pythons(entry)]
+    own = os.path.dirname(os.path.dirname(os.path.dirname(_absolute(__file__))))
+    return [entry for entry in sys.path if _absolute(entry) in named - {own} and not _is_pythons(entry)]
 
 
 def _is_pythons(entry: str) -> bool:
     """True for the standard library, and for what a virtual environment holds."""
     homes = [os.path.dirname(os.__file__), *([sys.prefix] if sys.prefix != sys.base_prefix else [])]
-    return any(f"{os.path.abspath(entry)}{os.sep}".startswith(home + os.sep) for home in homes)
+    return any(f"{_absolute(entry)}{os.sep}".startswith(home + os.sep) for home in homes)
 
 
 def _here() -> str:
@@ -49,6 +49,14 @@ def _here() -> str:
 
 
 def _loaded_from(entries: list[str]) -> bool:
-    roots = tuple(os.path.join(os.path.abspath(entry), "") for entry in entries)
+    roots = tuple(os.path.join(_absolute(entry), "") for entry in entries)
     files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
-    return any(isinstance(file, str) and os.path.abspath(file).startswith(roots) for file in files)
+    return any(isinstance(file, str) and _absolute(file).startswith(roots) for file in files)
+
+
+def _absolute(path: str) -> str:
+    """The absolute path, or a relative one as it is where the current directory does not exist any more."""
+    try:
+        return os.path.abspath(path)
+    except OSError:
+        return path

@@ -1,0 +1,123 @@
+"""The ``openbuffer`` command: parse, dispatch, leave with an exit code.
+
+Exit codes: 0 it worked, 1 an ordinary failure, 2 a hard error or wrong usage, 130 stopped by Ctrl-C, 141 nobody
+reads the output any more. Nothing heavy is imported before it is known which command it is, because an editor
+waits for ``serve``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+EXIT_USAGE: Final = 2
+EXIT_INTERRUPTED: Final = 130
+EXIT_BROKEN_PIPE: Final = 141
+"""128 plus SIGPIPE: what a shell reports of any program whose reader went away."""
+
+_CALL_EXAMPLES: Final = """\
+examples:
+  openbuffer call Read '{"filePath": "notes.txt"}'
+  openbuffer call Edit '{"filePath": "notes.txt", "oldString": "pears", "newString": "plums"}'
+  openbuffer call --root ~/project --json Read - < arguments.json
+
+exit code: 0 the tool did it, 1 it says why not, 2 it could not run, 130 stopped by Ctrl-C
+"""
+
+_CONFIG_HELP: Final = """\
+TOML or JSON file; keys: roots (list of further directories), limits.file_max_bytes, limits.read_output_max_bytes
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; ``launch`` starts it here."""
+    try:
+        code = _dispatch(_parser().parse_args(argv))
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        _silence_stdout()
+        return EXIT_BROKEN_PIPE
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="openbuffer",
+        description="Agent tools and a language server that read and change what the editor shows.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="store_true", help="print the version and leave")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+
+    serve = commands.add_parser("serve", help="the language server, over stdin and stdout; an editor starts it")
+    serve.add_argument("--stdio", action="store_true", help="accepted because many editors send it; it is the only way")
+
+    call = commands.add_parser(
+        "call",
+        help="call one tool without an editor",
+        epilog=_CALL_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    call.add_argument("--root", type=Path, metavar="DIR", help="the boundary of the file tools; default: here")
+    call.add_argument("--config", type=Path, metavar="FILE", help=_CONFIG_HELP)
+    call.add_argument("--json", action="store_true", help="print the whole answer as one JSON object")
+    call.add_argument("name", metavar="NAME", help="the tool, for example Read")
+    call.add_argument("arguments", metavar="JSON", help="its arguments as a JSON object; - reads them from stdin")
+
+    doctor = commands.add_parser("doctor", help="find out what works here and how to get what does not")
+    doctor.add_argument("--root", type=Path, metavar="DIR", help="the workspace to look at; default: here")
+    doctor.add_argument("--json", action="store_true", help="print the findings as one JSON object")
+
+    demo = commands.add_parser("demo", help="watch an unsaved buffer being read, edited and kept")
+    demo.add_argument(
+        "--editor", choices=("headless", "nvim"), default="headless", help="the editor to use; default: headless"
+    )
+    return parser
+
+
+def _dispatch(arguments: argparse.Namespace) -> int:
+    if arguments.version:
+        from .version import VERSION  # noqa: PLC0415  see the module
+
+        print(f"openbuffer {VERSION}")  # noqa: T201  a command line prints
+        return 0
+    match arguments.command:
+        case "serve":
+            from .server import serve_stdio  # noqa: PLC0415  see the module
+
+            return serve_stdio()
+        case "call":
+            from .headless import call  # noqa: PLC0415  see the module
+
+            return call(
+                arguments.name,
+                arguments.arguments,
+                root=arguments.root,
+                config_file=arguments.config,
+                as_json=arguments.json,
+            )
+        case "doctor":
+            from .doctor import doctor  # noqa: PLC0415  see the module
+
+            return doctor(arguments.root, as_json=arguments.json)
+        case "demo":
+            from .demo import demo  # noqa: PLC0415  see the module
+
+            return demo(arguments.editor)
+        case _:
+            _parser().print_help(sys.stderr)
+            return EXIT_USAGE
+
+
+def _silence_stdout() -> None:
+    """Point stdout at nothing, or the interpreter complains when it flushes at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,126 @@
+"""``openbuffer call``: one tool call without an editor, on the disk alone."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from openbuffer.tools.contract import ToolContext
+from openbuffer.tools.errors import ToolExecutionError
+from openbuffer.tools.executor import create_tool_executor
+
+from .config import ConfigError, load_tool_config
+from .interrupt import run_until_stopped
+from .protocol import json_kind
+
+if TYPE_CHECKING:
+    from openbuffer.tools.executor import SandboxedToolExecutor
+
+    from .protocol import CallToolResult, ToolError
+
+EXIT_DONE: Final = 0
+EXIT_FAILED: Final = 1
+EXIT_HARD: Final = 2
+
+
+def call(name: str, arguments: str, *, root: Path | None, config_file: Path | None, as_json: bool) -> int:
+    """Call one tool and print its answer; returns the exit code.
+
+    Without ``as_json`` the output goes to stdout as text, and what went wrong to stderr. With it, exactly the
+    answer object of ``openbuffer/callTool`` goes to stdout. Wrong usage is told on stderr either way.
+    """
+    try:
+        parsed = _parse_arguments(name, _argument_text(arguments))
+        executor = create_tool_executor(load_tool_config(_root(root), config_file))
+    except (_UsageError, ConfigError, ToolExecutionError) as error:
+        _complain(str(error))
+        return EXIT_HARD
+
+    async def work() -> int:
+        answer = await _answer(executor, name, parsed)
+        if as_json:
+            # ASCII, so that neither the locale nor a lone surrogate can get in the way.
+            _write_line(json.dumps(answer))
+        else:
+            _show(answer)
+        if "error" in answer:
+            return EXIT_HARD
+        return EXIT_FAILED if answer["isError"] else EXIT_DONE
+
+    code = run_until_stopped(work)
+    if code >= 128:
+        _complain("stopped. A change may already have been made; read before you try again.")
+    return code
+
+
+class _UsageError(Exception):
+    """The command line cannot be understood; the text says what to give instead."""
+
+
+def _root(root: Path | None) -> Path:
+    try:
+        return (root if root is not None else Path.cwd()).absolute()
+    except FileNotFoundError:
+        raise _UsageError("the current directory does not exist any more; name one with --root") from None
+
+
+def _argument_text(arguments: str) -> str:
+    if arguments != "-":
+        return arguments
+    try:
+        return sys.stdin.buffer.read().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise _UsageError(f"the arguments on stdin are not UTF-8 ({error.reason} at byte {error.start})") from None
+
+
+def _parse_arguments(name: str, text: str) -> dict[str, Any]:
+    example = f"""give one JSON object, for example: openbuffer call {name} '{{"filePath": "notes.txt"}}'"""
+    try:
+        parsed = json.loads(text, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        where = f"{error.msg} at line {error.lineno}, column {error.colno}"
+        raise _UsageError(f"the arguments are not JSON ({where}); {example}") from None
+    except (ValueError, RecursionError) as error:
+        raise _UsageError(f"the arguments are not usable JSON ({error}); {example}") from None
+    if not isinstance(parsed, dict):
+        raise _UsageError(f"the arguments are {json_kind(parsed)} and not an object; {example}")
+    return parsed  # pyright: ignore[reportUnknownVariableType]  JSON object keys are strings
+
+
+def _no_constant(word: str) -> None:
+    raise ValueError(f"{word} is not JSON")
+
+
+async def _answer(executor: SandboxedToolExecutor, name: str, arguments: dict[str, Any]) -> CallToolResult:
+    try:
+        result = await executor.call(name, arguments, ToolContext())
+    except ToolExecutionError as error:
+        problem: ToolError = {"type": error.code, "message": str(error)}
+        if error.reason is not None:
+            problem["reason"] = error.reason
+        return {"name": name, "isError": True, "error": problem}
+    return {"name": name, "isError": not result.success, "data": result.value}
+
+
+def _show(answer: CallToolResult) -> None:
+    if "error" in answer:
+        _complain(answer["error"]["message"])
+        return
+    data = answer.get("data", {})
+    if data.get("output"):
+        _write_line(data["output"].removesuffix("\n"))
+    if data.get("error"):
+        _complain(data["error"])
+
+
+def _write_line(text: str) -> None:
+    """Write all of it, in the terminal's encoding; what that cannot hold is escaped rather than lost."""
+    unwritten = memoryview(f"{text}\n".encode(sys.stdout.encoding, "backslashreplace"))
+    while unwritten:  # an unbuffered stdout writes what fits into the pipe and says nothing of the rest
+        unwritten = unwritten[sys.stdout.buffer.write(unwritten) :]
+
+
+def _complain(message: str) -> None:
+    print(f"openbuffer: {message}", file=sys.stderr)  # noqa: T201  a command line prints

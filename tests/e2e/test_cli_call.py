@@ -1,0 +1,244 @@
+"""``openbuffer call`` as a user meets it: a process, its output and its exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from inline_snapshot import snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+COMMAND = str(Path(sys.executable).with_name("openbuffer"))
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    root = tmp_path / "workspace"
+    root.mkdir()
+    (root / "notes.txt").write_text("apples\npears\n")
+    return root
+
+
+@pytest.fixture
+def call(workspace: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run ``openbuffer call`` in the workspace; an argument that is no string is sent as JSON."""
+
+    def run(*arguments: Any, **options: Any) -> subprocess.CompletedProcess[str]:
+        words = [word if isinstance(word, str) else json.dumps(word) for word in arguments]
+        options = {"cwd": workspace, "stdin": subprocess.DEVNULL, **options}
+        if "input" in options:
+            del options["stdin"]
+        return subprocess.run(
+            [COMMAND, "call", *words], capture_output=True, encoding="utf-8", timeout=30, check=False, **options
+        )
+
+    return run
+
+
+@pytest.mark.contract("B1", "F1")
+def test_read_prints_the_output_of_the_tool(call: Any, workspace: Path) -> None:
+    done = call("Read", {"filePath": "notes.txt"})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.replace(str(workspace), "W") == snapshot("""\
+W/notes.txt: lines 1-2 of 2, on disk
+     1	apples
+     2	pears
+""")
+
+
+@pytest.mark.contract("F5")
+def test_edit_changes_the_file(call: Any, workspace: Path) -> None:
+    done = call("Edit", {"filePath": "notes.txt", "oldString": "pears", "newString": "plums"})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (workspace / "notes.txt").read_bytes() == b"apples\nplums\n"
+
+
+@pytest.mark.contract("F3")
+def test_write_takes_its_arguments_from_stdin(call: Any, workspace: Path) -> None:
+    arguments = json.dumps({"filePath": "new/é.txt", "content": "ü\n"}, ensure_ascii=False)
+    done = call("Write", "-", input=arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (workspace / "new" / "é.txt").read_bytes() == "ü\n".encode()
+
+
+@pytest.mark.contract("P2")
+def test_relative_paths_start_at_the_root_and_not_at_the_current_directory(
+    call: Any, workspace: Path, tmp_path: Path
+) -> None:
+    done = call("--root", str(workspace), "Read", {"filePath": "notes.txt"}, cwd=tmp_path)
+    assert done.returncode == 0
+    assert "apples" in done.stdout
+
+
+@pytest.mark.contract("P1")
+def test_a_path_outside_is_an_ordinary_failure(call: Any, tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("secret\n")
+    done = call("Read", {"filePath": "../secret.txt"})
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "secret.txt" in done.stderr
+    assert done.stderr.startswith("openbuffer: ")
+
+
+def test_further_roots_of_the_configuration_are_inside(call: Any, tmp_path: Path) -> None:
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "b.txt").write_text("bananas\n")
+    config = tmp_path / "settings.toml"
+    config.write_text('roots = ["more"]\n')
+    done = call("--config", str(config), "Read", {"filePath": str(tmp_path / "more" / "b.txt")})
+    assert done.returncode == 0
+    assert "bananas" in done.stdout
+
+
+def test_the_answer_as_json_is_the_answer_of_call_tool(call: Any) -> None:
+    done = call("--json", "Read", {"filePath": "notes.txt"})
+    assert (done.returncode, done.stderr) == (0, "")
+    answer = json.loads(done.stdout)
+    assert set(answer) == {"name", "isError", "data"}
+    assert (answer["name"], answer["isError"], answer["data"]["success"]) == ("Read", False, True)
+    assert "apples" in answer["data"]["output"]
+
+
+def test_an_ordinary_failure_as_json_keeps_its_payload(call: Any) -> None:
+    done = call("--json", "Edit", {"filePath": "notes.txt", "oldString": "plums", "newString": "figs"})
+    assert (done.returncode, done.stderr) == (1, "")
+    answer = json.loads(done.stdout)
+    assert (answer["isError"], answer["data"]["success"]) == (True, False)
+    assert answer["data"]["error"]
+
+
+@pytest.mark.contract("T5")
+def test_a_hard_error_as_json_has_its_type(call: Any, tmp_path: Path) -> None:
+    config = tmp_path / "settings.json"
+    config.write_text('{"limits": {"file_max_bytes": 3}}')
+    done = call("--json", "--config", str(config), "Read", {"filePath": "notes.txt"})
+    assert (done.returncode, done.stderr) == (2, "")
+    answer = json.loads(done.stdout)
+    assert (answer["name"], answer["isError"], answer["error"]["type"]) == ("Read", True, "ReadByteLimitError")
+    assert "data" not in answer
+
+
+def test_an_unknown_tool_is_told_with_the_tools_there_are(call: Any) -> None:
+    done = call("Raed", {})
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == snapshot("openbuffer: no tool is named 'Raed'; the tools are: Read, Write, Edit\n")
+
+
+def test_wrong_arguments_name_the_unknown_and_the_known(call: Any) -> None:
+    done = call("Read", {"path": "notes.txt"})
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == snapshot(
+        "openbuffer: Read: unknown argument path (known: filePath, offset, limit); missing argument filePath\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{'filePath': 1}", "the arguments are not JSON (Expecting property name enclosed in double quotes"),
+        ("notes.txt", "the arguments are not JSON (Expecting value at line 1, column 1)"),
+        ("", "the arguments are not JSON"),
+        ('["notes.txt"]', "the arguments are an array and not an object"),
+        ('{"offset": NaN}', "NaN is not JSON"),
+        ("[" * 60_000, "the arguments are not usable JSON"),
+    ],
+)
+def test_arguments_that_are_no_json_object_are_told_with_an_example(call: Any, text: str, message: str) -> None:
+    done = call("Read", text)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+    assert """openbuffer call Read '{"filePath": "notes.txt"}'""" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_arguments_on_stdin_that_are_not_utf_8_are_told(workspace: Path) -> None:
+    done = subprocess.run(
+        [COMMAND, "call", "Read", "-"], input=b'{"filePath": "\xff"}', cwd=workspace, capture_output=True, check=False
+    )
+    assert done.returncode == 2
+    assert b"not UTF-8 (invalid start byte at byte 14)" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--root", "nowhere", "Read", "{}"], "nowhere: the root does not exist; name a directory that exists"),
+        (["--root", "notes.txt", "Read", "{}"], "notes.txt: the root is not a directory"),
+        (["--config", "none.toml", "Read", "{}"], "none.toml: cannot be read (No such file or directory)"),
+    ],
+)
+def test_a_root_or_configuration_that_cannot_be_used_is_told(call: Any, words: list[str], message: str) -> None:
+    done = call(*words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+
+
+def test_a_current_directory_that_is_gone_is_told(tmp_path: Path) -> None:
+    script = f"mkdir gone && cd gone && rmdir ../gone && exec {COMMAND} call Read '{{}}'"
+    done = subprocess.run(["sh", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "the current directory does not exist any more; name one with --root" in done.stderr
+
+
+def test_a_reader_that_goes_away_ends_it_quietly(workspace: Path) -> None:
+    (workspace / "long.txt").write_text("x" * 200 + "\n" + "line\n" * 50_000)
+    arguments = json.dumps({"filePath": "long.txt", "limit": 50_000})
+    process = subprocess.Popen(
+        [COMMAND, "call", "Read", arguments], cwd=workspace, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.read(10)
+    process.stdout.close()
+    assert process.wait(timeout=30) == 141
+    assert process.stderr.read() == b""
+    process.stderr.close()
+
+
+def test_ctrl_c_while_it_waits_for_stdin_ends_it_quietly_with_130(workspace: Path) -> None:
+    process = subprocess.Popen(
+        [COMMAND, "call", "Read", "-"],
+        cwd=workspace,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    wait_until_it_reads_stdin(process.pid)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out, err) == (130, b"", b"")
+
+
+def wait_until_it_reads_stdin(pid: int) -> None:
+    """The kernel tells which call a process is in; 0 is read on x86-64, 63 on arm64."""
+    import time
+
+    while True:
+        number, _, rest = Path(f"/proc/{pid}/syscall").read_text().partition(" ")
+        if number in {"0", "63"} and rest.startswith("0x0 "):
+            return
+        time.sleep(0.01)
+
+
+def test_text_that_the_locale_cannot_show_is_escaped(call: Any, workspace: Path) -> None:
+    (workspace / "smile.txt").write_text("😋\n", encoding="utf-8")
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    done = call("Read", {"filePath": "smile.txt"}, env=environment)
+    assert done.returncode == 0
+    assert "\\U0001f60b" in done.stdout
+
+
+@pytest.mark.contract("B3")
+def test_a_workspace_full_of_hostile_modules_is_not_imported(call: Any, workspace: Path) -> None:
+    for name in ("json", "tools", "bridge", "anyio", "argparse", "openbuffer"):
+        (workspace / name).mkdir()
+        (workspace / name / "__init__.py").write_text("raise SystemExit('imported the workspace')\n")
+    done = call("Read", {"filePath": "notes.txt"})
+    assert (done.returncode, done.stderr) == (0, "")
