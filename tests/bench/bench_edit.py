@@ -18,13 +18,15 @@ from measure import Goal, NotMeasuredError, Row, interleave, parse_options, prin
 from openbuffer.tools.builtin.edit import create_edit_tool
 from peers import Peers
 from sample_text import MB, lines_of_source
+from without_threads import without_threads
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from pathlib import Path
 
 ONE, OTHER = "the_word_to_replace", "what_it_is_replaced_by"
-FLOOR, OURS, JOIN = "floor: temp + rename", "openbuffer Edit", "bytes find + join, temp + rename"
+FLOOR, JOIN = "floor: temp + rename", "bytes find + join, temp + rename"
+OURS, OURS_ALONE = "openbuffer Edit", "openbuffer Edit, without threads"
 
 
 async def main() -> None:
@@ -52,6 +54,7 @@ def rows_for(folder: Path, text: bytes, peers: Peers) -> list[Row]:
     return [
         row(FLOOR, functools.partial(floor, text)),
         row(OURS, our_edit(folder)),
+        row(OURS_ALONE, alone(our_edit(folder))),
         row(JOIN, find_and_join),
         row("sed -i (a process)", sed),
         row("deepagents backend.edit (in place)", functools.partial(python_peer, peers, "deepagents")),
@@ -123,6 +126,16 @@ def our_edit(folder: Path) -> Callable[[Path, str, str], Awaitable[float]]:
         return seconds
 
     return swap
+
+
+def alone(swap: Callable[[Path, str, str], Awaitable[float]]) -> Callable[[Path, str, str], Awaitable[float]]:
+    """The same, with the work on the spot."""
+
+    async def patched(path: Path, old: str, new: str) -> float:
+        with without_threads():
+            return await swap(path, old, new)
+
+    return patched
 
 
 async def sed(path: Path, old: str, new: str) -> float:
