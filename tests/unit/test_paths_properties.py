@@ -14,7 +14,6 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from openbuffer.tools.errors import PathRefusedError
-from openbuffer.tools.support import boundary, descriptor_path, open_leaf, openat2, paths
 from openbuffer.tools.support.paths import Roots
 
 if TYPE_CHECKING:
@@ -34,19 +33,6 @@ entries = st.tuples(
 )
 trees = st.lists(entries, max_size=14)
 asked_paths = st.lists(st.one_of(steps.filter(bool), absolute), min_size=1, max_size=6)
-
-
-@pytest.fixture(params=["openat2", "walk", "walk without descriptor paths"])
-def way(request: pytest.FixtureRequest) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        if request.param == "openat2" and not openat2.available():
-            pytest.skip("this kernel has no openat2, or a filter forbids it")
-        if request.param != "openat2":
-            patch.setattr(openat2, "available", lambda: False)
-        if request.param == "walk without descriptor paths":
-            for module in (boundary, descriptor_path, open_leaf, paths):
-                patch.setattr(module, "descriptors_have_paths", lambda: False)
-        yield
 
 
 @contextlib.contextmanager
@@ -102,7 +88,7 @@ CHAIN = [("one", "a", "directory", ""), ("one", "a/b", "link", "../../two/c"), (
 
 
 @pytest.mark.contract("P1", "P3", "P6")
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(tree=trees, asked=asked_paths, number_of_roots=st.integers(1, 2))
 @example(tree=CHAIN, asked=["a/b", "{base}/two/c"], number_of_roots=2)
 @example(tree=CHAIN, asked=["a/b", "{base}/two/c"], number_of_roots=1)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 from openbuffer.tools.errors import PathRefusedError, PlanOutdatedError, ToolFailure
-from openbuffer.tools.support import boundary, descriptor_path, open_leaf, openat2, paths
 from openbuffer.tools.support.atomic import create_file, replace_file
 from openbuffer.tools.support.paths import Roots
 
@@ -43,18 +42,6 @@ IN_ONE = textwrap.dedent("""
         for _ in range(100):
             assert exchange(-100, b"it", -100, b"link", 2) == 0
 """)
-
-
-@pytest.fixture(params=["openat2", "walk", "walk without descriptor paths"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    if request.param == "openat2" and not openat2.available():
-        pytest.skip("this kernel has no openat2, or a filter forbids it")
-    if request.param != "openat2":
-        monkeypatch.setattr(openat2, "available", lambda: False)
-    if request.param == "walk without descriptor paths":
-        for module in (boundary, descriptor_path, open_leaf, paths):
-            monkeypatch.setattr(module, "descriptors_have_paths", lambda: False)
-    return request.param
 
 
 @pytest.fixture

@@ -72,6 +72,10 @@ class Located:
     ) -> None:
         self.close()
 
+    def __del__(self) -> None:
+        # A call that is cancelled while its thread is still locating never gets to see the result.
+        self.close()
+
     def _why_no_file(self) -> str:
         shown = printable(self.path)
         if self.kind == "missing":
