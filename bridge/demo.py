@@ -39,7 +39,12 @@ def demo(editor: str) -> int:
     stage = Stage(terminal_for(sys.stdout))
     started: list[int] = []
     try:
-        with tempfile.TemporaryDirectory(prefix="openbuffer-demo-") as directory:
+        workspace = tempfile.TemporaryDirectory(prefix="openbuffer-demo-")
+    except OSError as error:
+        _complain(f"a sample workspace cannot be made: {error}; set TMPDIR to a directory that can be written")
+        return EXIT_CANNOT
+    try:
+        with workspace as directory:
             # The name is the real path: editors resolve links, and so do the tools.
             notes = Path(os.path.realpath(directory), "notes.txt")
             notes.write_text(SAMPLE, encoding="utf-8")

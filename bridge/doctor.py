@@ -40,7 +40,11 @@ def doctor(root: Path | None, *, as_json: bool) -> int:
         from .doctor_files import examine_root  # noqa: PLC0415  see above
 
         findings.append(try_the_main_job())
-        findings += examine_root((root or Path()).absolute())
+        try:
+            findings += examine_root((root or Path()).absolute())
+        except FileNotFoundError:
+            gone = "the current directory does not exist any more"
+            findings.append(Finding("workspace", "bad", gone, "name a workspace with --root"))
         findings += examine_companions()
     if as_json:
         report = {"works": not _bad(findings), "findings": [finding.to_json() for finding in findings]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
 Tone = Literal["good", "bad", "warn", "strong", "faint"]
 
+NARROWEST: Final = 40
 PLAIN_WIDTH: Final = 80
 """Columns when nobody looks at a terminal, so that piped output is the same everywhere."""
 
@@ -46,11 +48,14 @@ class Terminal:
 def terminal_for(stream: TextIO) -> Terminal:
     """Find out what the stream can show."""
     seen = stream.isatty()
+    encoder: object = stream
+    if isinstance(encoder, io.TextIOWrapper):
+        encoder.reconfigure(errors="backslashreplace")  # a file name that cannot be shown must not end the command
     return Terminal(
         stream,
         colours=seen and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb",
         marks=seen and _can_show(stream, "✓✗•"),
-        width=shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns if seen else PLAIN_WIDTH,
+        width=max(NARROWEST, shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns) if seen else PLAIN_WIDTH,
     )
 
 

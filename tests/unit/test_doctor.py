@@ -181,3 +181,13 @@ def test_json_has_every_finding(monkeypatch: pytest.MonkeyPatch, capsys: Any, tm
     report = json.loads(capsys.readouterr().out)
     assert report["works"] is True
     assert {"name": "server", "state": "good", "detail": "starts"} in report["findings"]
+
+
+def test_a_current_directory_that_is_gone_is_told(monkeypatch: pytest.MonkeyPatch, capsys: Any, tmp_path: Path) -> None:
+    monkeypatch.setattr(doctor_module, "try_the_main_job", lambda: Finding("server", "good", "starts"))
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert main(["doctor"]) == 1
+    assert "FAIL workspace           the current directory does not exist any more" in capsys.readouterr().out

@@ -50,3 +50,15 @@ def test_a_dumb_terminal_gets_no_colours(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_terminal_that_cannot_show_the_marks_gets_words() -> None:
     assert shown(Stream("latin-1", seen=True)) == "\x1b[32mok  \x1b[0m \x1b[1mx\x1b[0m"
+
+
+def test_what_the_encoding_cannot_show_is_escaped_and_no_error() -> None:
+    stream = Stream("ascii", seen=False)
+    terminal_for(stream).print("/tmp/é😋")
+    stream.seek(0)
+    assert stream.buffer.read() == b"/tmp/\\xe9\\U0001f60b\n"
+
+
+def test_a_very_narrow_terminal_is_not_taken_at_its_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "1")
+    assert terminal_for(Stream("utf-8", seen=True)).width == 40
