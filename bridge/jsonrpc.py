@@ -142,7 +142,7 @@ class BridgeProtocol(LanguageServerProtocol):
 
     def _refusal(self, request_id: int | str, method: str) -> tuple[int, str] | None:
         if self.phase is Phase.NEW and method != types.INITIALIZE:
-            return messages.SERVER_NOT_INITIALIZED, f"{method} came before initialize"
+            return messages.SERVER_NOT_INITIALIZED, f"{_shown(method)} came before initialize"
         if self.phase in {Phase.SHUT_DOWN, Phase.ENDED}:
             return messages.INVALID_REQUEST, f"{_shown(method)} came after shutdown"
         if self.phase is Phase.RUNNING and method == types.INITIALIZE:

@@ -17,6 +17,9 @@ LIST_TOOLS_COMMAND: Final = "openbuffer.listTools"
 CALL_TOOL_COMMAND: Final = "openbuffer.callTool"
 """The same two for clients that can send nothing but ``workspace/executeCommand``."""
 
+NAME_MAX_CHARS: Final = 200
+"""Of a longer name only the start is looked for and repeated; no tool has one."""
+
 ProgressToken = int | str
 
 
@@ -104,7 +107,7 @@ def read_tool_call(params: object) -> ToolCall:
     arguments: object = fields.get("arguments")
     if arguments is None or arguments == []:
         arguments = {}
-    return ToolCall(name, arguments, read_token(fields))
+    return ToolCall(name[:NAME_MAX_CHARS], arguments, read_token(fields))
 
 
 def read_token(fields: Mapping[str, Any]) -> ProgressToken | None:

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ..document_params import change_that_cannot_be_followed, read_did_change
-from ..protocol import MalformedParamsError
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -28,10 +27,10 @@ def did_change(session: Session, params: object) -> None:
 
 @contextmanager
 def lose_track(editor: LspEditor, params: object) -> Generator[None]:
-    """Where a message about a text cannot be read, that text is not known from then on; never a guess."""
+    """Where a message about a text cannot be followed, that text is not known from then on; never a guess."""
     try:
         yield
-    except MalformedParamsError:
+    except Exception:
         change = change_that_cannot_be_followed(params)
         if change is not None:
             editor.did_change(change)

@@ -155,6 +155,27 @@ async def test_document_messages_that_do_not_fit_leave_the_server_alive_and_the_
     assert "disk" in (await client.call("Read", read))["data"]["output"]
 
 
+@pytest.mark.contract("B3")
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
+async def test_positions_and_texts_at_the_edge_of_reason_leave_the_server_alive(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("disk\n")
+    everywhere = [0, 1, -1, 10**30, 2**31 - 1]
+    async with RawClient.start() as client:
+        await client.initialize(tmp_path, capabilities={"general": {"positionEncodings": [encoding]}})
+        for text in ("", "a\ud800b\n", "\udc00", "\x00\r\r\n", "😋" * 10):
+            for number in everywhere:
+                did_open(client, path, text, number)
+                span = {"start": {"line": 0, "character": number}, "end": {"line": 0, "character": number}}
+                did_change(client, path, number, {"range": span, "text": "\udfff"})
+                span = {"start": {"line": number, "character": 0}, "end": {"line": 0, "character": 0}}
+                did_change(client, path, number, {"range": span, "text": "x"})
+                answer = await client.call("Read", {"filePath": "a.txt"})
+                assert "data" in answer or "error" in answer
+        did_close(client, path)
+        assert "disk" in (await client.call("Read", {"filePath": "a.txt"}))["data"]["output"]
+
+
 @pytest.mark.contract("E6")
 async def test_each_of_many_calls_between_changes_sees_its_own_version(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"

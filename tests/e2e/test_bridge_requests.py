@@ -169,6 +169,12 @@ async def test_a_result_that_json_cannot_carry_is_a_hard_error_of_that_call(clie
     assert answer["error"]["message"].startswith("not_json returned something that JSON cannot carry")
 
 
+async def test_a_giant_name_is_not_repeated_whole(client: RawClient) -> None:
+    answer = await client.call("n" * 1_000_000)
+    assert answer["isError"] is True
+    assert len(str(answer)) < 2_000
+
+
 async def test_half_a_surrogate_pair_goes_out_as_the_replacement_character(client: RawClient) -> None:
     assert (await client.call("not_json", {"what": "half"}))["data"] == "a\ufffdb"
 
