@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -210,21 +212,55 @@ def test_ctrl_c_while_it_waits_for_stdin_ends_it_quietly_with_130(workspace: Pat
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    wait_until_it_reads_stdin(process.pid)
+    wait_until(lambda: reads_stdin(process.pid))
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
     assert (process.returncode, out, err) == (130, b"", b"")
 
 
-def wait_until_it_reads_stdin(pid: int) -> None:
-    """The kernel tells which call a process is in; 0 is read on x86-64, 63 on arm64."""
-    import time
+@pytest.mark.contract("T6")
+def test_ctrl_c_during_a_call_ends_it_with_130_and_says_what_to_do(workspace: Path) -> None:
+    lock = os.open(workspace, os.O_RDONLY | os.O_DIRECTORY)
+    fcntl.flock(lock, fcntl.LOCK_EX)  # as another process that is writing there; the call waits for it
+    process = subprocess.Popen(
+        [COMMAND, "call", "Write", '{"filePath": "notes.txt", "content": "new"}'],
+        cwd=workspace,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wait_until(lambda: waits_for_the_lock(process.pid, workspace))
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    os.close(lock)
+    assert (process.returncode, out) == (130, "")
+    assert err == "openbuffer: stopped. A change may already have been made; read before you try again.\n"
+    assert (workspace / "notes.txt").read_text() == "apples\npears\n"
 
-    while True:
-        number, _, rest = Path(f"/proc/{pid}/syscall").read_text().partition(" ")
-        if number in {"0", "63"} and rest.startswith("0x0 "):
-            return
-        time.sleep(0.01)
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    while not condition():
+        time.sleep(0.01)  # nothing tells of another process's system calls; the test's own time-out bounds this
+
+
+def reads_stdin(pid: int) -> bool:
+    """The kernel tells which call a process is in; 0 is read on x86-64, 63 on arm64."""
+    number, _, rest = Path(f"/proc/{pid}/syscall").read_text().partition(" ")
+    return number in {"0", "63"} and rest.startswith("0x0 ")
+
+
+def waits_for_the_lock(pid: int, directory: Path) -> bool:
+    """Whether it has the directory open for reading, which only locking needs."""
+    for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            flags = int(
+                (descriptor.parent.parent / "fdinfo" / descriptor.name).read_text().split("flags:")[1].split()[0], 8
+            )
+            if os.readlink(descriptor) == str(directory) and not flags & os.O_PATH:
+                return True
+        except OSError:  # closed meanwhile
+            continue
+    return False
 
 
 def test_text_that_the_locale_cannot_show_is_escaped(call: Any, workspace: Path) -> None:
