@@ -157,16 +157,16 @@ class BridgeProtocol(LanguageServerProtocol):
 
     async def _answer(self, request_id: int | str, scope: anyio.CancelScope, handler: RequestHandler, p: Any) -> None:
         text = messages.error_text(request_id, messages.REQUEST_CANCELLED, "cancelled")
+        done = False
         try:
             with scope:
                 text = messages.result_text(request_id, await handler(p))
+                done = True
         except anyio.get_cancelled_exc_class():
             raise  # the session ends
         except CallCancelledError:
             pass  # the text says so already
         except MalformedParamsError as error:
-            if self.phase is Phase.RUNNING and handler is self._requests.get(types.INITIALIZE):
-                self.phase = Phase.NEW
             text = messages.error_text(request_id, messages.INVALID_PARAMS, str(error))
         except RequestFailedError as error:
             text = messages.error_text(request_id, messages.REQUEST_FAILED, str(error))
@@ -176,6 +176,8 @@ class BridgeProtocol(LanguageServerProtocol):
             log.exception("a handler failed")
             text = messages.error_text(request_id, messages.INTERNAL_ERROR, f"internal error: {type(error).__name__}")
         finally:
+            if not done and self.phase is Phase.RUNNING and handler is self._requests.get(types.INITIALIZE):
+                self.phase = Phase.NEW  # the client may try again
             del self._running[request_id]
             self._write(text)
             if self._answered is not None:
@@ -212,7 +214,7 @@ class BridgeProtocol(LanguageServerProtocol):
             return
         response_type = self._result_types.pop(request_id, None)
         try:
-            if "error" in fields:
+            if fields.get("error") is not None:  # some clients send both members, one of them null
                 future.set_exception(_client_error(fields["error"]))
             else:
                 whole = {"jsonrpc": "2.0", "id": request_id, "result": fields.get("result")}

@@ -108,6 +108,7 @@ async def test_when_the_connection_is_lost_whoever_waits_is_told(protocol: Bridg
 
     with pytest.raises(ExceptionGroup) as lost:
         await lose_it()
+    assert lost.group_contains(EditorLostError)
     with pytest.raises(ConnectionLostError):
         await protocol.send_request_async(types.WORKSPACE_APPLY_EDIT, PARAMS)
     assert len(client.sent) == 1
