@@ -14,7 +14,6 @@ from openbuffer.tools.support.replacing import (
     common_prefix,
     common_suffix,
     count_up_to,
-    first_changed_line,
     occurrences,
     replacements,
 )
@@ -204,9 +203,10 @@ def test_very_many_places_are_told_as_one_hunk() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "line"), [(b"b", b"B", 2), (b"a\nb\nc", b"a\nb\nC", 3), (b"a\n", b"", 1), (b"c", b"c\nd", 3)]
 )
-def test_the_first_changed_line_is_where_the_first_byte_differs(old: bytes, new: bytes, line: int) -> None:
+def test_the_first_hunk_begins_in_the_line_of_the_first_byte_that_differs(old: bytes, new: bytes, line: int) -> None:
     text = b"a\nb\nc\n"
-    assert first_changed_line(text, replacements(text, list(occurrences(text, old)), new)) == line
+    hunks = line_hunks(text, replacements(text, list(occurrences(text, old)), new))
+    assert hunks[0].start_line == line
 
 
 @pytest.mark.contract("F5")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from openbuffer.editor_access import Document, EditOutcome, TextEdit
 from openbuffer.editor_access.errors import DocumentMovedError, EditorLostError
@@ -167,7 +168,7 @@ def swap_for_a_link(path: Path) -> None:
     path.symlink_to("moved")
 
 
-@pytest.mark.contract("T12", "E12")
+@pytest.mark.contract("T12")
 @pytest.mark.parametrize(("factory", "arguments"), CHANGING)
 @pytest.mark.parametrize(
     "happening",
@@ -366,7 +367,7 @@ async def test_typing_before_the_commit_makes_it_start_over_and_the_typed_line_l
     assert editor.buffer(path).text == "A\nb\nc typed"
 
 
-@pytest.mark.contract("E10")
+@pytest.mark.contract("E3")
 async def test_a_read_shows_what_was_typed_after_it_was_prepared(root: Path, path: str) -> None:
     editor = MemoryEditor()
     editor.open(path)
@@ -537,3 +538,33 @@ async def test_a_document_without_a_file_is_changed_in_the_editor_and_nothing_ap
     assert (await invoke(create_write_tool(cwd=root, editor=lambda: editor), {**WRITE, "filePath": name})).success
     assert editor.buffer(name).text == "new\n"
     assert not (root / "unsaved.txt").exists()
+
+
+@pytest.mark.contract("E2", "T12")
+@pytest.mark.parametrize("place", ["disk", "document"])
+async def test_two_edits_at_the_same_time_both_land(root: Path, path: str, place: str) -> None:
+    editor = MemoryEditor()
+    numbers = "".join(f"{number}\n" for number in range(1, 101))
+    first, second = (create_edit_tool(cwd=root, editor=lambda: editor) for _ in range(2))
+    for spelling in (path, "f.txt", f"{root}/./f.txt", f"{root}/sub/../f.txt") * 3:
+        (root / "sub").mkdir(exist_ok=True)
+        (root / "f.txt").write_text(numbers)
+        if place == "document":
+            editor.open(path)
+        results: list[InvocationResult] = []
+
+        async def run(tool: FunctionTool, name: str, old: str, results: list[InvocationResult] = results) -> None:
+            arguments = {"filePath": name, "oldString": f"\n{old}\n", "newString": f"\nedited {old}\n"}
+            results.append(await invoke(tool, arguments))
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(run, first, path, "50")
+            group.start_soon(run, second, spelling, "75")
+        assert [result.error for result in results] == [None, None]
+        wanted = numbers.replace("\n50\n", "\nedited 50\n").replace("\n75\n", "\nedited 75\n")
+        if place == "document":
+            assert editor.buffer(path).text == wanted
+            assert (root / "f.txt").read_text() == numbers
+            editor.close(path)
+        else:
+            assert (root / "f.txt").read_text() == wanted

@@ -20,7 +20,7 @@ from ..support.hunks import line_hunks
 from ..support.not_found import named_lines, why_not_found
 from ..support.paths import CwdInput, Roots, printable
 from ..support.places import Change, Places, TextPlace
-from ..support.replacing import Replacement, Span, count_up_to, first_changed_line, occurrences, replacements
+from ..support.replacing import Replacement, Span, count_up_to, occurrences, replacements
 
 if TYPE_CHECKING:
     from openbuffer.editor_access.port import EditorProvider
@@ -115,7 +115,6 @@ class _Edit:
     change: Change
     file_change: FileChange
     count: int
-    start_line: int
 
 
 def _refuse_senseless(parsed: EditInput) -> None:
@@ -144,7 +143,7 @@ def _edit(place: TextPlace, parsed: EditInput, max_bytes: int) -> _Edit:
         before_bytes=len(text.raw),
         after_bytes=change.after_bytes,
     )
-    return _Edit(place, change, file_change, len(changes), first_changed_line(text.utf8, changes))
+    return _Edit(place, change, file_change, len(changes))
 
 
 def _only_span(text: TextFile, old: bytes, old_string: str) -> Span:
@@ -196,7 +195,7 @@ async def _commit(plan: Plan, context: ToolContext) -> InvocationResult:
     if encoding.guessed:
         notes.append(f"The file is read and written as {encoding.label}, which is a guess.")
     output = " ".join([f"Edited {made.place.path}: replaced {places}, {_where(made)}. {landed.where}", *notes])
-    return InvocationResult(success=True, output=output, start_line=made.start_line)
+    return InvocationResult(success=True, output=output, start_line=made.file_change.hunks[0].start_line)
 
 
 def _where(made: _Edit) -> str:

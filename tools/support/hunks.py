@@ -22,7 +22,7 @@ _MOST_HUNKS: Final = 1_000
 def line_hunks(utf8: bytes, changes: Sequence[Replacement]) -> tuple[Hunk, ...]:
     """The hunks of ascending replacements."""
     if len(changes) > _MOST_HUNKS:
-        groups = [list(changes)]
+        groups = [[*_trimmed(utf8, changes[0]), *changes[1:]]]
     else:
         groups = _grouped(utf8, [trimmed for change in changes for trimmed in _trimmed(utf8, change)])
     hunks: list[Hunk] = []

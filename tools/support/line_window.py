@@ -6,6 +6,8 @@ character that some programs take for a line end (a lone carriage return, form f
 
 from __future__ import annotations
 
+from typing import Final
+
 from ..limits import LINE_MAX_CHARS
 from .byte_search import Bytes, count
 
@@ -138,11 +140,19 @@ def _cut(line: str, length: int) -> str:
 
 
 def _numbered(lines: list[str], first: int) -> str:
-    """The ``cat -n`` form of all lines by one format operation, which is twice as fast as one per line."""
-    values: list[object] = [None] * (2 * len(lines))
-    values[0::2] = range(first, first + len(lines))
+    """The ``cat -n`` form of all lines, at a quarter of what formatting each by itself costs."""
+    prefixes: list[str] = []
+    for hundred in range(first // 100, (first + len(lines) - 1) // 100 + 1):
+        first_digits = f"\n{hundred:4}"
+        prefixes += [first_digits + rest for rest in _LAST_DIGITS] if hundred else _FIRST_HUNDRED
+    values = [""] * (2 * len(lines))
+    values[0::2] = prefixes[first % 100 : first % 100 + len(lines)]
     values[1::2] = lines
-    return ("%6d\t%s\n" * len(lines))[:-1] % tuple(values)
+    return "".join(values)[1:]
+
+
+_LAST_DIGITS: Final = tuple(f"{number:02}\t" for number in range(100))
+_FIRST_HUNDRED: Final = tuple(f"\n{number:6}\t" for number in range(100))
 
 
 def _after_line_feed(piece: Bytes, nth: int, inside: int) -> int:

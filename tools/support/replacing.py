@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from .byte_search import count, find, line_number
+from .byte_search import count, find
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -62,15 +62,6 @@ def replacements(utf8: bytes, spans: Sequence[Span], new: bytes) -> list[Replace
     variants = {end: _BARE_LINE_FEED.sub(lambda _, end=end: end, new) for end in (b"\n", b"\r\n", b"\r")}
     line_ends = _line_ends_at(utf8, spans)
     return [Replacement(start, end, variants[found]) for (start, end), found in zip(spans, line_ends, strict=True)]
-
-
-def first_changed_line(utf8: bytes, changes: Sequence[Replacement]) -> int:
-    """The 1-based line of the first byte that differs."""
-    for change in changes:
-        old = utf8[change.start : change.end]
-        if old != change.new:
-            return line_number(utf8, change.start + common_prefix(old, change.new))
-    return 1
 
 
 def common_prefix(one: bytes, other: bytes) -> int:
