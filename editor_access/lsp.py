@@ -149,7 +149,7 @@ class LspEditor:
     ) -> EditOutcome:
         opened = self._current(document)
         wanted = effective_edits(document.text, edits)
-        if not wanted or (self._is_neovim and _empties_the_empty(document.text, wanted)):
+        if not wanted or (self._is_neovim and _only_takes_the_final_line_end(document.text, wanted)):
             return EditOutcome(kind="done", reason="the document held that text already", document=document)
         if not lines_are_counted_alike(document.text) or (self._is_neovim and has_lone_return(document.text)):
             return EditOutcome(kind="not_done", reason=_LONE_RETURNS.format(path=document.path), nothing_changed=True)
@@ -195,9 +195,11 @@ _LONE_RETURNS = (
 )
 
 
-def _empties_the_empty(text: str, wanted: Sequence[TextEdit]) -> bool:
-    """An empty buffer of Neovim arrives as one line end, and there is nothing that could be taken from it."""
-    return text in {"\n", "\r\n"} and not apply_edits(text, wanted)
+def _only_takes_the_final_line_end(text: str, wanted: Sequence[TextEdit]) -> bool:
+    """Neovim keeps the final line end itself, in an empty buffer too: the edit would change nothing, unsaid."""
+    if len(wanted) > 1 or wanted[-1].end < len(text) or not text.endswith("\n"):
+        return False
+    return apply_edits(text, wanted) in {text[:-1], text.removesuffix("\r\n")}
 
 
 def _on_the_wire(opened: OpenDocument, edit: TextEdit) -> lsp.TextEdit:

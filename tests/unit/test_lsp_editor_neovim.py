@@ -130,11 +130,19 @@ def test_changes_to_a_document_with_crlf_are_followed(file: Path) -> None:
 
 
 @pytest.mark.contract("E7")
-@pytest.mark.parametrize("text", ["\n", "\r\n"])
-async def test_an_empty_buffer_is_empty_already(file: Path, text: str) -> None:
-    desk = Desk(file, text, is_neovim=True)
-    assert (await desk.replace(text, "")).kind == "done"
+@pytest.mark.parametrize(("old", "new"), [("\n", ""), ("\r\n", ""), ("a\nb\n", "a\nb"), ("a\r\n", "a"), ("\n\n", "\n")])
+async def test_the_final_line_end_is_the_editors_own(file: Path, old: str, new: str) -> None:
+    desk = Desk(file, old, is_neovim=True)
+    assert (await desk.replace(old, new)).kind == "done"
     assert desk.client.asked == []
+
+
+@pytest.mark.contract("E7")
+@pytest.mark.parametrize(("old", "new"), [("a\nb\n", "a"), ("a\nb\n", "a\nB"), ("a\n\n", ""), ("a\n", "")])
+async def test_what_changes_more_than_the_final_line_end_is_sent(file: Path, old: str, new: str) -> None:
+    desk = Desk(file, old, is_neovim=True)
+    assert (await desk.replace(old, new)).kind == "not_done"
+    assert len(desk.client.asked) == 1
 
 
 @pytest.mark.contract("E6")
