@@ -266,6 +266,16 @@ def test_the_first_hunk_begins_in_the_line_of_the_first_byte_that_differs(old: b
             "def compute(total, rates):\n    return total * rates",
             "The most similar place: lines 2-3:\n     2\tdef compute(total, rate):\n     3\t    return total * rate",
         ),
+        (
+            "x\n" + "long " * 5_000,
+            "long " * 5_000 + "er",
+            "Its first 20000 characters are there, in line 2; what follows them differs.",
+        ),
+        (
+            "ab cd ef\n" * 3,
+            "ab cd eg\nab cd eg",
+            "The most similar place: lines 1-2:\n     1\tab cd ef\n     2\tab cd ef",
+        ),
         ("completely different\n", "zzz qqq", "No place in it is similar."),
         ("a\n", "+-*/", "No place in it is similar."),
     ],

@@ -82,5 +82,5 @@ class DiskPlace:
         refuse_cancelled(self.path, token)
         self.check_path()
         if not self.exists:
-            return atomic.create_file(self._located, change.parts)
-        return atomic.replace_file(self._located, change.parts, expected=change.before.raw)
+            return atomic.create_file(self._located, change.parts, token=token)
+        return atomic.replace_file(self._located, change.parts, expected=change.before.raw, token=token)

@@ -81,6 +81,10 @@ _LEGACY: Final = (
     *("cp1252", "cp1251", "koi8_r", "cp1250", "cp1254", "cp1253", "cp1255", "cp1256", "cp1257", "cp874", "cp866"),
     *("iso8859_2", "iso8859_15", "koi8_u", "mac_roman", "cp437", "cp850"),
 )
+# Measured on short texts in twelve languages: the library finds typographic quotes and dense accents noisy, and takes
+# Western European, which is by far the commonest in source code, for its neighbours.
+_MOST_NOISE: Final = 0.45
+_WESTERN_BONUS: Final = 0.2
 _SAMPLE_BYTES: Final = 64 * 1024
 _CONTEXT_BYTES: Final = 200
 _BEYOND_ASCII: Final = re.compile(rb"[\x80-\xff]")
@@ -300,15 +304,15 @@ def _candidates(sample: bytes) -> list[str]:
 
     # gbk is left to _narrowed: it is the same text as gb18030 and would only be tried twice.
     considered = [codec for codec in _LEGACY if codec != "gbk"]
-    matches = list(from_bytes(sample, cp_isolation=considered))
+    matches = list(from_bytes(sample, cp_isolation=considered, threshold=_MOST_NOISE))
     if len(sample) == _SAMPLE_BYTES:  # perhaps cut inside a character of two bytes
-        matches += from_bytes(sample[:-1], cp_isolation=considered)
-    ranked: set[tuple[bool, float, int, str]] = set()
+        matches += from_bytes(sample[:-1], cp_isolation=considered, threshold=_MOST_NOISE)
+    ranked: set[tuple[bool, float, float, int, str]] = set()
     for match in matches:
         for codec in _codecs_of(match):
-            # Western European is by far the commonest; measured noise of 0.1 says nothing against it.
-            noise = match.chaos - (0.1 if codec == "cp1252" else 0.0)
-            ranked.add((_japanese_without_kana(codec, sample), noise, _LEGACY.index(codec), codec))
+            noise = match.chaos - (_WESTERN_BONUS if codec == "cp1252" else 0.0)
+            unlikely = _japanese_without_kana(codec, sample)
+            ranked.add((unlikely, noise, -match.coherence, _LEGACY.index(codec), codec))
     return [narrow for *_, codec in sorted(ranked) for narrow in _narrowed(codec)]
 
 

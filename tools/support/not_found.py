@@ -24,7 +24,9 @@ _TEXT_CHARS: Final = 2_000_000
 _OLD_CHARS: Final = 20_000
 _COMPARED_LINES: Final = 50_000
 _COMPARED_LINE_CHARS: Final = 400
-_COMPARED_CHARS: Final = 1_200
+_WINDOW_CHARS: Final = 2_000
+_COMPARED_CHARS: Final = 160
+_COMPARED_WORDS: Final = 100
 _CLOSELY_COMPARED: Final = 8
 _LEAST_SIMILARITY: Final = 0.5
 _SHOWN_LINES: Final = 8
@@ -33,6 +35,7 @@ _SHOWN_LINE_CHARS: Final = 200
 _NUMBERED: Final = re.compile(r"^ *\d+\t", re.MULTILINE)
 _UNESCAPE: Final = re.compile(r"\\([nt\"'])")
 _ESCAPES: Final = {"n": "\n", "t": "\t", '"': '"', "'": "'"}
+_TOKEN: Final = re.compile(r"\w+|[^\w\s]")
 _WORD: Final = re.compile(r"\w+")
 _LOOKALIKES: Final = str.maketrans(
     {
@@ -50,6 +53,8 @@ def why_not_found(text: str, old: str) -> str:
     if not text:
         return "The text is empty."
     part, old = text[:_TEXT_CHARS].replace("\r\n", _LINE_FEED), old[:_OLD_CHARS].replace("\r\n", _LINE_FEED)
+    if len(old) == _OLD_CHARS and (at := part.find(old)) >= 0:
+        return f"Its first {_OLD_CHARS} characters are there, in line {_line(part, at)}; what follows them differs."
     why = _numbers_copied(part, old) or _differs_only(part, old) or _escaped(part, old) or _most_similar(part, old)
     return why if len(text) <= _TEXT_CHARS else f"(Compared with the first {_TEXT_CHARS} characters only.) {why}"
 
@@ -122,11 +127,11 @@ def _most_similar(text: str, old: str) -> str:
     lines = text.split("\n", _COMPARED_LINES)[:_COMPARED_LINES]
     shared = ((len(words.intersection(_WORD.findall(line[:_COMPARED_LINE_CHARS]))), -i) for i, line in enumerate(lines))
     promising = heapq.nlargest(_CLOSELY_COMPARED, (pair for pair in shared if pair[0]))
-    wanted = "\n".join(old_lines)[:_COMPARED_CHARS]
+    wanted = "\n".join(old_lines)[:_WINDOW_CHARS]
     best, best_start = _LEAST_SIMILARITY, -1
     for _, negative in promising:
         start = max(0, -negative - anchor)
-        ratio = _similarity(wanted, "\n".join(lines[start : start + len(old_lines)])[:_COMPARED_CHARS])
+        ratio = _similarity(wanted, "\n".join(lines[start : start + len(old_lines)])[:_WINDOW_CHARS])
         if ratio > best:
             best, best_start = ratio, start
     if best_start < 0:
@@ -135,7 +140,12 @@ def _most_similar(text: str, old: str) -> str:
 
 
 def _similarity(one: str, other: str) -> float:
-    matcher = SequenceMatcher(None, one, other, autojunk=True)
+    """By characters for short texts, by words for longer ones: the comparison is quadratic in what is compared."""
+    if max(len(one), len(other)) <= _COMPARED_CHARS:
+        matcher = SequenceMatcher[str](None, one, other, autojunk=False)
+    else:
+        words = (_TOKEN.findall(text)[:_COMPARED_WORDS] for text in (one, other))
+        matcher = SequenceMatcher[str](None, *words, autojunk=False)
     return matcher.ratio() if matcher.quick_ratio() > _LEAST_SIMILARITY else 0.0
 
 
