@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from openbuffer.tools.contract import ToolContext
 from openbuffer.tools.errors import ToolExecutionError
@@ -97,10 +97,7 @@ async def _answer(executor: SandboxedToolExecutor, name: str, arguments: dict[st
     try:
         result = await executor.call(name, arguments, ToolContext())
     except ToolExecutionError as error:
-        problem: ToolError = {"type": error.code, "message": str(error)}
-        if error.reason is not None:
-            problem["reason"] = error.reason
-        return {"name": name, "isError": True, "error": problem}
+        return {"name": name, "isError": True, "error": cast("ToolError", error.to_json())}
     return {"name": name, "isError": not result.success, "data": result.value}
 
 

@@ -6,7 +6,7 @@ The folders are those of ``initialize``; another set makes another executor, in 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import anyio
 from openbuffer.editor_access.lsp import LspEditor
@@ -91,7 +91,7 @@ class Session:
         try:
             result = await self._run(call)
         except ToolExecutionError as error:
-            return {"name": call.name, "isError": True, "error": _wire_error(error)}
+            return {"name": call.name, "isError": True, "error": cast("ToolError", error.to_json())}
         except (CallCancelledError, anyio.get_cancelled_exc_class()):
             raise
         except BaseException as error:
@@ -133,10 +133,3 @@ class Session:
         if self._executor is None:
             self._executor = self._create_executor(self.facts.roots, lambda: self.editor)
         return self._executor
-
-
-def _wire_error(error: ToolExecutionError) -> ToolError:
-    wire: ToolError = {"type": error.code, "message": str(error)}
-    if error.reason is not None:
-        wire["reason"] = error.reason
-    return wire

@@ -56,8 +56,11 @@ def outgoing_edits(text: str, edits: Sequence[TextEdit], *, avoid_columns_beyond
     outgoing = _rendered(text, spans)
     if outgoing and outgoing[-1].end == len(text):
         last = outgoing.pop()
-        if not (avoid_columns_beyond_bmp and _ends_beyond_bmp(text)):
-            last = _off_the_last_line(text, last)
+        moved = _off_the_last_line(text, last)
+        if not (
+            avoid_columns_beyond_bmp and (_ends_beyond_bmp(text) or _agreed_start(text, moved.start) != moved.start)
+        ):
+            last = moved
         if outgoing and outgoing[-1].end == last.start:
             before = outgoing.pop()
             last = TextEdit(before.start, last.end, before.new_text + last.new_text)

@@ -113,7 +113,7 @@ class EditFlight:
         reply = self._reply
         if self._held is None and reply is not None:
             if reply.kind == "applied":
-                await self._await_text(reply)
+                await self._await_text()
             elif reply.kind == "refused":
                 await self._await_word_after_refusal(reply)
             if self._slot.open is None:
@@ -123,10 +123,10 @@ class EditFlight:
             return EditOutcome(kind="done", document=self._held)
         return self._judged(reply)
 
-    async def _await_text(self, reply: Reply) -> None:
+    async def _await_text(self) -> None:
         slot, limits = self._slot, self._timeouts
-        await self._until(lambda: self._held is not None or slot.revision != reply.revision, limits.text_s)
-        if slot.revision != reply.revision:
+        await self._until(lambda: self._held is not None or slot.revision != self._sent_at, limits.text_s)
+        if slot.revision != self._sent_at:
             # What came may have been typed before the edit was applied; the edit itself then comes right after.
             await self._until(lambda: self._held is not None, limits.grace_s)
 

@@ -51,6 +51,13 @@ class ToolExecutionError(Exception):
         """The stable name sent over the wire."""
         return type(self).__name__
 
+    def to_json(self) -> dict[str, str]:
+        """The wire form; ``reason`` is left out where there is none."""
+        wire = {"type": self.code, "message": str(self)}
+        if self.reason is not None:
+            wire["reason"] = self.reason
+        return wire
+
 
 class ToolDefinitionError(ToolExecutionError, ValueError):
     """A tool was built wrongly; raised at construction, so that it can never run."""

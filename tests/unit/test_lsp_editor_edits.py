@@ -71,6 +71,7 @@ def test_a_client_that_counts_code_points_makes_the_same_change(case: tuple[str,
     assert _applied_by(text, outgoing, ours="utf-16", theirs="utf-32") == apply_edits(text, outgoing)
 
 
+@example(("😋\na\n", [TextEdit(2, 4, "")]))
 @given(texts_with_edits().filter(lambda case: case[0].endswith("\n")))
 def test_no_column_goes_out_that_clients_disagree_on(case: tuple[str, list[TextEdit]]) -> None:
     text, edits = case

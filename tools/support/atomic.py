@@ -34,6 +34,7 @@ from .unnamed_file import CannotLinkError, UnnamedFile, remove_leftovers
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
+    from ..contract import CancellationToken
     from .directory_lock import Held
     from .located import Located
 
@@ -54,8 +55,11 @@ def replace_file(
     parts: Sequence[bytes | memoryview],
     *,
     expected: bytes | memoryview | Sequence[bytes | memoryview],
+    token: CancellationToken | None = None,
 ) -> Written:
     """Replace the located file's content by ``parts``, if it still is ``expected``; blocks.
+
+    ``token`` ends the wait for another writer early.
 
     Mode, owner, group, extended attributes and access control list are kept where permitted.
 
@@ -67,7 +71,7 @@ def replace_file(
     assert located.parent_fd is not None
     with (
         _failures_told(located.path, "the file is unchanged"),
-        directory_lock(located.parent_fd, os.path.dirname(located.path)) as held,
+        directory_lock(located.parent_fd, os.path.dirname(located.path), token) as held,
     ):
         _require_same_directory(located)
         notes = _prepared(held)
@@ -77,7 +81,9 @@ def replace_file(
             return _replace(located, parts, views, notes, anonymous=False)
 
 
-def create_file(located: Located, parts: Sequence[bytes | memoryview]) -> Written:
+def create_file(
+    located: Located, parts: Sequence[bytes | memoryview], *, token: CancellationToken | None = None
+) -> Written:
     """Create the located missing file with its missing parents, never over something; blocks.
 
     The process's umask and the directory's default access control list decide who may use it. Parents that were
@@ -89,7 +95,7 @@ def create_file(located: Located, parts: Sequence[bytes | memoryview]) -> Writte
     """
     with _failures_told(located.path, "nothing was created"), _parents(located) as directory_fd:
         directory = os.path.dirname(located.path)
-        with directory_lock(directory_fd, directory) as held:
+        with directory_lock(directory_fd, directory, token) as held:
             notes = _prepared(held)
             try:
                 return _create(located, directory_fd, parts, notes, anonymous=True)

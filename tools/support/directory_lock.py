@@ -21,6 +21,8 @@ from .located import printable
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+    from ..contract import CancellationToken
+
 _FIRST_WAIT_S: Final = 0.000_2
 _LONGEST_WAIT_S: Final = 0.01
 # NFS answers EBADF: it turns flock into a record lock, which needs a descriptor that can write.
@@ -43,13 +45,15 @@ class Held:
 
 
 @contextmanager
-def directory_lock(directory_fd: int, directory: str) -> Generator[Held, None, None]:
-    """Hold the lock of the opened directory; blocks up to ``limits.FILE_LOCK_TIMEOUT_S``.
+def directory_lock(
+    directory_fd: int, directory: str, token: CancellationToken | None = None
+) -> Generator[Held, None, None]:
+    """Hold the lock of the opened directory; blocks up to ``limits.FILE_LOCK_TIMEOUT_S``, or until ``token`` is set.
 
     ``directory`` is its path for messages. Where no lock can be had the work goes on and the result says so.
 
     Raises:
-        ToolFailure: another holder did not let go in time.
+        ToolFailure: another holder did not let go in time, or the call was cancelled while waiting.
         OSError: the directory cannot be opened, as when it was removed.
     """
     try:
@@ -61,7 +65,7 @@ def directory_lock(directory_fd: int, directory: str) -> Generator[Held, None, N
         yield Held(None, _unlocked(directory, error))
         return
     try:
-        missing = _acquire(lock_fd, directory)
+        missing = _acquire(lock_fd, directory, token)
         try:
             yield Held(lock_fd, missing)
         finally:
@@ -71,7 +75,7 @@ def directory_lock(directory_fd: int, directory: str) -> Generator[Held, None, N
         os.close(lock_fd)
 
 
-def _acquire(lock_fd: int, directory: str) -> str | None:
+def _acquire(lock_fd: int, directory: str, token: CancellationToken | None) -> str | None:
     import fcntl  # noqa: PLC0415  absent on systems where file tools are refused, and those still import this
 
     deadline = time.monotonic() + limits.FILE_LOCK_TIMEOUT_S
@@ -82,6 +86,8 @@ def _acquire(lock_fd: int, directory: str) -> str | None:
         except BlockingIOError:
             if time.monotonic() >= deadline:
                 raise _still_held(directory) from None
+            if token is not None and token.cancelled:
+                raise ToolFailure(f"cancelled while waiting for {printable(directory)}; nothing was changed.") from None
         except OSError as error:
             if error.errno in _UNSUPPORTED:
                 return _unlocked(directory, error)
