@@ -241,12 +241,12 @@ def _may_pair(head: str, new_text: str, tail: str) -> bool:
 
 
 def _cut_at_line_ends(text: str) -> list[str]:
-    # Only line feeds are looked for: after one there is a line start for certain. A document that has lone returns
-    # alone is one chunk until its first change.
+    # After a line feed there is a line start for certain; after a return, where no line feed is in the text.
+    line_end = "\n" if "\n" in text else "\r"
     pieces: list[str] = []
     start = 0
     while len(text) - start > _TARGET_WEIGHT:
-        found = text.find("\n", start + _TARGET_WEIGHT)
+        found = text.find(line_end, start + _TARGET_WEIGHT)
         if found < 0:
             break
         pieces.append(text[start : found + 1])

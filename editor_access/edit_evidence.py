@@ -60,21 +60,22 @@ class _Change:
 
     start: int
     end: int
-    slack_left: int = 0
-    slack_right: int = 0
+    added: int
+    slack_left: int
+    slack_right: int
 
 
 @dataclass(frozen=True, slots=True)
 class _Region:
     """A hunk's text on one side; empty for a pure insertion (old side) or deletion (new side).
 
-    ``may_be_touched``: a change right beside it leaves no doubt about it. ``pieces``: the parts of the region that
-    differ from the other side, as start and end; a hunk may hold a few equal characters between its differences.
+    ``is_firm``: a change right beside it leaves no doubt about it. ``pieces``: the parts of the region that differ
+    from the other side, as start and end; a hunk may hold a few equal characters between its differences.
     """
 
     start: int
     end: int
-    may_be_touched: bool
+    is_firm: bool
     pieces: tuple[tuple[int, int], ...]
 
 
@@ -87,8 +88,10 @@ def _verdict(base: str, edits: Sequence[TextEdit], result: str) -> tuple[bool, b
         return False, True
     old, new = _regions(base, hunks)
     since_base, since_expected = _changes(base, result), _changes(apply_edits(base, hunks), result)
-    held = _are_untouched(new, since_expected) and _are_touched(old, since_base)
-    lacking = _are_untouched(old, since_base) and _are_touched(new, since_expected)
+    # The way from the text that the document really was is hardly ever the longer one.
+    distance = _size(since_base) - _size(since_expected)
+    held = distance >= 0 and _are_untouched(new, since_expected) and _are_touched(old, since_base)
+    lacking = distance <= 0 and _are_untouched(old, since_base) and _are_touched(new, since_expected)
     return (held, lacking) if held != lacking else (False, False)
 
 
@@ -118,9 +121,12 @@ def _regions(base: str, hunks: list[TextEdit]) -> tuple[list[_Region], list[_Reg
         pieces = changed_spans(base[hunk.start : hunk.end], hunk.new_text, _FINE)
         old_pieces = tuple((hunk.start + piece.start, hunk.start + piece.end) for piece in pieces)
         new_pieces = tuple((start + piece.new_start, start + piece.new_end) for piece in pieces)
-        # Beside a replacement, what changed may be a piece of the other side that was left or came back.
-        old.append(_Region(hunk.start, hunk.end, not added and removed >= _DISTINCTIVE, old_pieces))
-        new.append(_Region(start, start + added, not removed and added >= _DISTINCTIVE, new_pieces))
+        # Of a replacement, the old text that still stands there is proof at any length; the new text is not, because
+        # what is beside it may be a piece of the old text that was left.
+        old_is_firm = removed >= (1 if added else _DISTINCTIVE)
+        new_is_firm = not removed and added >= _DISTINCTIVE
+        old.append(_Region(hunk.start, hunk.end, old_is_firm, old_pieces))
+        new.append(_Region(start, start + added, new_is_firm, new_pieces))
         shift += added - removed
     return old, new
 
@@ -145,7 +151,12 @@ def _with_slack(before: str, after: str, span: Span, *, room_left: int, room_rig
         right = common_prefix(before, before, span.start, span.end, room_right)
     else:
         left = right = 0
-    return _Change(span.start, span.end, left, right)
+    return _Change(span.start, span.end, span.new_end - span.new_start, left, right)
+
+
+def _size(changes: list[_Change]) -> int:
+    """How many characters were removed and added in all."""
+    return sum(change.end - change.start + change.added for change in changes)
 
 
 def _are_untouched(regions: list[_Region], changes: list[_Change]) -> bool:
@@ -170,7 +181,7 @@ def _meets(regions: list[_Region], ends: list[int], change: _Change, move: int) 
             return True
         if start < region.end and end > region.start:
             return True
-        if not region.may_be_touched and start <= region.end and end >= region.start:
+        if not region.is_firm and start <= region.end and end >= region.start:
             return True
     return False
 
