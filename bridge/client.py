@@ -31,8 +31,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import anyio
 
-from .framing import BadFrame, FrameReader
 from .protocol import CALL_TOOL, LIST_TOOLS
+from .wire.framing import BadFrame, FrameReader
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from lsprotocol import types as lsp
 from openbuffer.editor_access.errors import EditorLostError
 
-from .jsonrpc import ConnectionLostError
+from .wire.jsonrpc import ConnectionLostError
 
 if TYPE_CHECKING:
-    from .jsonrpc import BridgeProtocol
+    from .wire.jsonrpc import BridgeProtocol
 
 
 class EditorClient:

@@ -20,7 +20,7 @@ def main() -> int:
         if _loaded_from(foreign) and sys.executable:
             os.execv(sys.executable, [sys.executable, "-E", "-P", "-m", "openbuffer.bridge", *sys.argv[1:]])  # noqa: S606  the same interpreter, the same arguments
 
-    from .cli import main as run  # noqa: PLC0415  not before the path is clean
+    from .commands.cli import main as run  # noqa: PLC0415  not before the path is clean
 
     return run()
 

@@ -8,8 +8,8 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from .life.process_streams import log_to_stderr, take_over_stdio
 from .limits import LEAVE_GRACE_S, OUTGOING_MAX_BYTES, OUTGOING_STALL_S
-from .process_streams import log_to_stderr, take_over_stdio
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,8 +46,8 @@ def serve_stdio(
     gc.disable()  # nothing of what is imported becomes garbage; looking for it costs a tenth of the start
     import anyio  # noqa: PLC0415  after stdout is safe from whatever prints while it is imported
 
-    from .lifetime import leave_anyway  # noqa: PLC0415  likewise
-    from .stdio import run_session  # noqa: PLC0415  likewise
+    from .life.lifetime import leave_anyway  # noqa: PLC0415  likewise
+    from .wire.stdio import run_session  # noqa: PLC0415  likewise
 
     gc.freeze()
     gc.enable()

@@ -19,10 +19,10 @@ from .handlers.exit import leave
 from .handlers.initialize import initialize
 from .handlers.list_tools import list_tools
 from .handlers.shutdown import shutdown
-from .jsonrpc import BridgeProtocol, BridgeServer
 from .protocol import CALL_TOOL, LIST_TOOLS
 from .session import Session, ToolExecutor
 from .version import VERSION
+from .wire.jsonrpc import BridgeProtocol, BridgeServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from openbuffer.editor_access.port import EditorProvider
 
     from .client_facts import ClientFacts
-    from .lifetime import Lifetime
+    from .life.lifetime import Lifetime
 
 
 def create_builtin_executor(roots: tuple[str, ...], editor: EditorProvider) -> ToolExecutor:

@@ -15,8 +15,9 @@ Two kinds, never mixed::
     ├── ToolCrashedError         the tool raised something it should not have
     ├── EventLogError            the log could not be written
     ├── PlanOutdatedError        the before-state changed between prepare and commit
+    ├── ToolCancelledError       cancelled through its token before it had an effect
+    │   └── ReadCancelledError
     ├── ReadByteLimitError
-    ├── ReadCancelledError
     └── GrepIsolationError       reason: timeout | cancelled | limit | failed
 
 The class name is the stable code that goes over the wire.
@@ -95,7 +96,11 @@ class ReadByteLimitError(ToolExecutionError):
     """A file or its formatted slice is over its byte budget; the message says what to do instead."""
 
 
-class ReadCancelledError(ToolExecutionError):
+class ToolCancelledError(ToolExecutionError):
+    """A call was cancelled through its token before it had an effect."""
+
+
+class ReadCancelledError(ToolCancelledError):
     """A read was cancelled through its token before it had a result."""
 
 

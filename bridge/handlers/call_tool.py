@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .. import messages
 from ..limits import RESULT_MAX_BYTES
 from ..protocol import read_tool_call
+from ..wire import messages
 
 if TYPE_CHECKING:
     from ..protocol import CallToolResult

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..lifetime import Lifetime
+    from ..life.lifetime import Lifetime
 
 
 def leave(lifetime: Lifetime, _params: object) -> None:

@@ -9,7 +9,7 @@ import anyio
 from ..limits import STOP_GRACE_S
 
 if TYPE_CHECKING:
-    from ..jsonrpc import BridgeProtocol
+    from ..wire.jsonrpc import BridgeProtocol
 
 
 async def shutdown(protocol: BridgeProtocol, _params: object) -> None:

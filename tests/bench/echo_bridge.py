@@ -10,8 +10,8 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 import anyio
-from openbuffer.bridge.process_streams import take_over_stdio
-from openbuffer.bridge.stdio import run_session
+from openbuffer.bridge.life.process_streams import take_over_stdio
+from openbuffer.bridge.wire.stdio import run_session
 from openbuffer.tools.contract import create_function_tool
 from openbuffer.tools.event_log import InMemoryEventLog
 from openbuffer.tools.executor import DispatchingToolExecutor, SandboxedToolExecutor

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 from inline_snapshot import snapshot
-from openbuffer.bridge import demo as demo_module
-from openbuffer.bridge import demo_nvim
-from openbuffer.bridge.cli import main
-from openbuffer.bridge.demo_headless import HeadlessEditor
-from openbuffer.bridge.demo_stage import Buffer
+from openbuffer.bridge.commands import demo as demo_module
+from openbuffer.bridge.commands import demo_nvim
+from openbuffer.bridge.commands.cli import main
+from openbuffer.bridge.commands.demo_headless import HeadlessEditor
+from openbuffer.bridge.commands.demo_stage import Buffer
 
 COMMAND = (str(Path(sys.executable).with_name("openbuffer")), "demo")
 

@@ -9,7 +9,7 @@ import anyio
 import pytest
 from lsprotocol import types
 from openbuffer.bridge.editor_client import EditorClient
-from openbuffer.bridge.jsonrpc import BridgeProtocol, ConnectionLostError
+from openbuffer.bridge.wire.jsonrpc import BridgeProtocol, ConnectionLostError
 from openbuffer.bridge.wiring import create_protocol
 from openbuffer.editor_access.errors import EditorLostError
 from pygls.exceptions import JsonRpcException

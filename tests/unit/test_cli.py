@@ -8,14 +8,15 @@ from importlib.metadata import version
 from typing import Any
 
 import pytest
-from openbuffer.bridge import cli, headless
-from openbuffer.bridge.cli import main
+from openbuffer.bridge.commands import call as headless
+from openbuffer.bridge.commands import cli
+from openbuffer.bridge.commands.cli import main
 
 HEAVY = ("anyio", "asyncio", "pydantic", "pygls", "lsprotocol", "jsonschema_rs", "json", "subprocess")
 
 
 def test_nothing_heavy_is_imported_before_it_is_known_which_command_it_is() -> None:
-    code = f"import sys, openbuffer.bridge.cli; print([m for m in {HEAVY} if m in sys.modules])"
+    code = f"import sys, openbuffer.bridge.commands.cli; print([m for m in {HEAVY} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 

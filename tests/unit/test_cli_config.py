@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from openbuffer.bridge.config import ConfigError, load_tool_config
+from openbuffer.bridge.commands.config import ConfigError, load_tool_config
 
 if TYPE_CHECKING:
     from pathlib import Path

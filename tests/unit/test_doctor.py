@@ -10,12 +10,12 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from inline_snapshot import snapshot
-from openbuffer.bridge import doctor as doctor_module
-from openbuffer.bridge.cli import main
-from openbuffer.bridge.doctor import examine_companions, examine_installation, show
-from openbuffer.bridge.doctor_files import examine_root, file_system_type
-from openbuffer.bridge.findings import Finding
-from openbuffer.bridge.terminal import terminal_for
+from openbuffer.bridge.commands import doctor as doctor_module
+from openbuffer.bridge.commands.cli import main
+from openbuffer.bridge.commands.doctor import examine_companions, examine_installation, show
+from openbuffer.bridge.commands.doctor_files import examine_root, file_system_type
+from openbuffer.bridge.commands.findings import Finding
+from openbuffer.bridge.commands.terminal import terminal_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -120,7 +120,7 @@ def test_a_file_system_without_the_calls_gives_notes_and_no_failure(
 
 
 def test_a_network_file_system_is_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("openbuffer.bridge.doctor_files.file_system_type", lambda _root: "nfs4")
+    monkeypatch.setattr("openbuffer.bridge.commands.doctor_files.file_system_type", lambda _root: "nfs4")
     found = {finding.name: finding for finding in examine_root(tmp_path)}
     assert found["file system"].state == "note"
 
@@ -165,11 +165,12 @@ def test_an_old_nvim_is_noted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
 
 
 def test_the_doctor_needs_nothing_but_the_standard_library_to_start() -> None:
-    assert doctor_module.__name__ == "openbuffer.bridge.doctor"
+    assert doctor_module.__name__ == "openbuffer.bridge.commands.doctor"
     import subprocess
 
     code = (
-        "import sys, openbuffer.bridge.doctor; print([m for m in ('anyio', 'pydantic', 'pygls') if m in sys.modules])"
+        "import sys, openbuffer.bridge.commands.doctor; "
+        "print([m for m in ('anyio', 'pydantic', 'pygls') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -7,7 +7,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from openbuffer.bridge.framing import BadFrame, FrameReader
+from openbuffer.bridge.wire.framing import BadFrame, FrameReader
 
 ONE, TWO = b'{"id":1}', b'{"id":2}'
 

@@ -7,7 +7,7 @@ import signal
 
 import anyio
 import pytest
-from openbuffer.bridge.interrupt import run_until_stopped
+from openbuffer.bridge.life.interrupt import run_until_stopped
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])

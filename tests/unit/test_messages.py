@@ -7,7 +7,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from openbuffer.bridge import messages
+from openbuffer.bridge.wire import messages
 
 
 @pytest.mark.contract("B3")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import anyio
 import pytest
-from openbuffer.bridge import parent
+from openbuffer.bridge.life import parent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

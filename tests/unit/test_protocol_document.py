@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, NotRequired, get_origin, get_type_hints
 import pytest
 from lsprotocol import types
 from lsprotocol.converters import get_converter
-from openbuffer.bridge import messages, protocol
+from openbuffer.bridge import protocol
 from openbuffer.bridge.handlers.initialize import initialize
 from openbuffer.bridge.session import Session
 from openbuffer.bridge.version import VERSION
+from openbuffer.bridge.wire import messages
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

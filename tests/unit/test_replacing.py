@@ -136,12 +136,10 @@ def test_the_new_text_is_literal(new: str) -> None:
 
 @settings(max_examples=500, deadline=None)
 @given(text=SMALL_TEXT, needle=SMALL_TEXT.filter(bool), start=st.integers(0, 30), end=st.integers(0, 30))
-def test_fast_and_plain_search_agree(text: bytes, needle: bytes, start: int, end: int) -> None:
+def test_searching_agrees_with_the_bytes_own_methods(text: bytes, needle: bytes, start: int, end: int) -> None:
     for data in (text, bytearray(text)):
         assert byte_search.count(data, needle, start, min(end, len(text))) == text.count(needle, start, end)
         assert byte_search.find(data, needle, start) == text.find(needle, start)
-    assert byte_search.plain_count(text, needle, start, end) == text.count(needle, start, end)
-    assert byte_search.plain_find(text, needle, start, end) == text.find(needle, start, end)
 
 
 @settings(max_examples=500, deadline=None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 
 import pytest
-from openbuffer.bridge.terminal import terminal_for
+from openbuffer.bridge.commands.terminal import terminal_for
 
 
 class Stream(io.TextIOWrapper):

@@ -18,8 +18,8 @@ from openbuffer.tools import (
     InvocationResult,
     PermissionDeniedError,
     PlanOutdatedError,
-    ReadCancelledError,
     Target,
+    ToolCancelledError,
     ToolContext,
 )
 from openbuffer.tools.host import create_edit_tool, create_read_tool, create_write_tool
@@ -250,7 +250,7 @@ async def test_a_token_cancelled_before_the_commit_means_no_effect(
         context = ToolContext(cancellation=CancellationToken())
         plan = await tool.prepare(tool.validate(arguments), context)
         context.cancellation.cancel()
-        with pytest.raises(ReadCancelledError, match="cancelled; nothing was changed"):
+        with pytest.raises(ToolCancelledError, match="cancelled; nothing was changed"):
             await tool.commit(plan, context)
         plan.close()
         assert tree(root) == before

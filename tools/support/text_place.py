@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 from openbuffer.editor_access.errors import DocumentMovedError, EditorAccessError
 
 from ..contract import CancellationToken, Capability, FileTarget
-from ..errors import PlanOutdatedError, ReadCancelledError, ToolFailure
+from ..errors import PlanOutdatedError, ToolCancelledError, ToolFailure
 from .paths import printable
 
 if TYPE_CHECKING:
@@ -192,10 +192,10 @@ def refuse_cancelled(path: str, token: CancellationToken) -> None:
     """End a call whose token was cancelled, before it has an effect.
 
     Raises:
-        ReadCancelledError: it was.
+        ToolCancelledError: it was.
     """
     if token.cancelled:
-        raise ReadCancelledError(f"{path}: the call was cancelled; nothing was changed.")
+        raise ToolCancelledError(f"{path}: the call was cancelled; nothing was changed.")
 
 
 def _inode(located: Located) -> tuple[int, int] | None:

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from .limits import FRAME_MAX_BYTES, HEADER_LINE_MAX_BYTES
+from ..limits import FRAME_MAX_BYTES, HEADER_LINE_MAX_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,7 +14,7 @@ from lsprotocol.converters import get_converter
 from openbuffer.editor_access.memory import MemoryEditor
 from openbuffer.editor_access.memory_lsp import MemoryLanguageClient, Temperament
 
-from .client import BridgeClient, ToolAnswer
+from ..client import BridgeClient, ToolAnswer
 from .demo_stage import Buffer
 
 if TYPE_CHECKING:

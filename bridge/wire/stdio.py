@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from ..life.lifetime import Lifetime, ended_by_signals
+from ..life.parent import process_ended
+from ..limits import FLUSH_GRACE_S, OUTGOING_MAX_BYTES, OUTGOING_STALL_S
+from ..wiring import create_builtin_executor, create_protocol, wire
 from .framing import BadFrame, FrameReader
 from .inbox import incoming
 from .jsonrpc import Phase
-from .lifetime import Lifetime, ended_by_signals
-from .limits import FLUSH_GRACE_S, OUTGOING_MAX_BYTES, OUTGOING_STALL_S
 from .outbox import Outbox
-from .parent import process_ended
-from .wiring import create_builtin_executor, create_protocol, wire
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from openbuffer.editor_access.port import EditorProvider
 
+    from ..session import Session, ToolExecutor
     from .jsonrpc import BridgeProtocol
-    from .session import Session, ToolExecutor
 
 
 async def run_session(

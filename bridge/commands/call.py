@@ -11,14 +11,14 @@ from openbuffer.tools.contract import ToolContext
 from openbuffer.tools.errors import ToolExecutionError
 from openbuffer.tools.executor import create_tool_executor
 
+from ..life.interrupt import run_until_stopped
+from ..protocol import json_kind
 from .config import ConfigError, load_tool_config
-from .interrupt import run_until_stopped
-from .protocol import json_kind
 
 if TYPE_CHECKING:
     from openbuffer.tools.executor import SandboxedToolExecutor
 
-    from .protocol import CallToolResult, ToolError
+    from ..protocol import CallToolResult, ToolError
 
 EXIT_DONE: Final = 0
 EXIT_FAILED: Final = 1

@@ -114,7 +114,7 @@ def try_the_main_job() -> Finding:
 
 
 async def _read_unsaved(file: Path, unsaved: str) -> Finding:
-    from .client import BridgeClient, BridgeError  # noqa: PLC0415  likewise
+    from ..client import BridgeClient, BridgeError  # noqa: PLC0415  likewise
 
     try:
         async with BridgeClient([file.parent], answer_timeout_s=_SELF_TEST_TIMEOUT_S) as client:

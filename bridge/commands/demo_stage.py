@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from .client import ToolAnswer
+    from ..client import ToolAnswer
     from .terminal import Terminal, Tone
 
 WIDTH_MAX: Final = 100

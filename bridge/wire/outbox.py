@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from .limits import OUTGOING_MAX_BYTES, OUTGOING_STALL_S
+from ..limits import OUTGOING_MAX_BYTES, OUTGOING_STALL_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable

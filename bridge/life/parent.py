@@ -7,7 +7,7 @@ import os
 
 import anyio
 
-from .limits import PARENT_POLL_S
+from ..limits import PARENT_POLL_S
 
 
 async def process_ended(process_id: int) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from .limits import FLUSH_GRACE_S, STOP_GRACE_S
+from ..limits import FLUSH_GRACE_S, STOP_GRACE_S
 
 if TYPE_CHECKING:
     import asyncio

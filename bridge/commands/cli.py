@@ -86,17 +86,17 @@ def _parser() -> argparse.ArgumentParser:
 
 def _dispatch(arguments: argparse.Namespace) -> int:
     if arguments.version:
-        from .version import VERSION  # noqa: PLC0415  see the module
+        from ..version import VERSION  # noqa: PLC0415  see the module
 
         print(f"openbuffer {VERSION}")  # noqa: T201  a command line prints
         return 0
     match arguments.command:
         case "serve":
-            from .server import serve_stdio  # noqa: PLC0415  see the module
+            from ..server import serve_stdio  # noqa: PLC0415  see the module
 
             return serve_stdio()
         case "call":
-            from .headless import call  # noqa: PLC0415  see the module
+            from .call import call  # noqa: PLC0415  see the module
 
             return call(
                 arguments.name,

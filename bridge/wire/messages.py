@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any, Final, NoReturn
 
-from .limits import ID_SEARCH_MAX_BYTES
+from ..limits import ID_SEARCH_MAX_BYTES
 
 PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600

@@ -20,7 +20,7 @@ import anyio
 import anyio.abc
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-from .client import SERVER_COMMAND, ToolAnswer
+from ..client import SERVER_COMMAND, ToolAnswer
 from .demo_stage import Buffer, DemoError
 
 if TYPE_CHECKING:

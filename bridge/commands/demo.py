@@ -14,16 +14,16 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from .client import BridgeError
+from ..client import BridgeError
+from ..life.interrupt import run_until_stopped
 from .demo_stage import ClaimError, DemoEditor, DemoError, Stage
-from .interrupt import run_until_stopped
 from .terminal import terminal_for
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
     from typing import Any
 
-    from .client import ToolAnswer
+    from ..client import ToolAnswer
 
 EXIT_UNTRUE: Final = 1
 EXIT_CANNOT: Final = 2

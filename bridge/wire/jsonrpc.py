@@ -20,9 +20,9 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, default_converter
 
+from ..limits import PENDING_REQUESTS_MAX
+from ..protocol import CallCancelledError, MalformedParamsError, RequestFailedError, is_id, json_kind
 from . import messages
-from .limits import PENDING_REQUESTS_MAX
-from .protocol import CallCancelledError, MalformedParamsError, RequestFailedError, is_id, json_kind
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

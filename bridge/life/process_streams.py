@@ -9,7 +9,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from .limits import LOG_LINE_MAX_BYTES
+from ..limits import LOG_LINE_MAX_BYTES
 
 if TYPE_CHECKING:
     from typing import Final

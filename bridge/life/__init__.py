@@ -1,0 +1,1 @@
+"""Life and death of the server process: its parent, its signals, its streams."""

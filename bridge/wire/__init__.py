@@ -1,0 +1,1 @@
+"""The wire: frames, messages, JSON-RPC with exactly one answer per request."""
