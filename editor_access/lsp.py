@@ -66,8 +66,9 @@ class LspEditor:
         r"""``encoding`` is the negotiated one.
 
         ``is_neovim``: the client opens documents at version 0 and applies an edit for version 0 to whatever is there
-        by then, so such an edit names version 1, which is skipped once anything was typed; and a lone ``\r`` ends
-        no line for it, or each line (in old Mac files), which the text does not tell.
+        by then, so such an edit names version 1, which is skipped once anything was typed; a lone ``\r`` ends no
+        line for it, or each line (in old Mac files), which the text does not tell; it keeps the final line end to
+        itself; and its columns are right.
         """
         self._client = client
         self._encoding: PositionEncoding = encoding
@@ -175,7 +176,7 @@ class LspEditor:
         return opened
 
     def _params(self, opened: OpenDocument, wanted: Sequence[TextEdit], label: str) -> lsp.ApplyWorkspaceEditParams:
-        avoid = self._encoding != "utf-32"
+        avoid = self._encoding != "utf-32" and not self._is_neovim
         outgoing = outgoing_edits(opened.buffer.text, wanted, avoid_columns_beyond_bmp=avoid)
         version = max(opened.version, 1) if self._is_neovim else opened.version
         change = lsp.TextDocumentEdit(
