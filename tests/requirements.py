@@ -168,12 +168,14 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_swap_race.py",
     ),
     "P6": (
+        "e2e/test_bridge_files.py",
         "unit/test_atomic_disasters.py",
         "unit/test_paths.py",
         "unit/test_paths_properties.py",
         "unit/test_paths_refused.py",
     ),
     "F1": (
+        "e2e/test_bridge_files.py",
         "e2e/test_cli_call.py",
         "unit/test_edit_tool.py",
         "unit/test_line_window.py",
@@ -182,6 +184,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_text_files.py",
     ),
     "F2": (
+        "e2e/test_bridge_files.py",
         "unit/test_line_window.py",
         "unit/test_read_tool.py",
     ),
@@ -203,6 +206,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_write_tool.py",
     ),
     "F5": (
+        "e2e/test_bridge_files.py",
         "e2e/test_cli_call.py",
         "e2e/test_neovim_editing.py",
         "unit/test_edit_tool.py",
@@ -223,6 +227,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
     "E1": (
         "e2e/test_demo.py",
         "e2e/test_neovim_editing.py",
+        "e2e/test_neovim_random.py",
         "e2e/test_neovim_reading.py",
         "unit/test_editor_suite.py",
         "unit/test_lsp_editor_documents.py",
@@ -262,9 +267,11 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_lsp_editor_neovim.py",
     ),
     "E7": (
+        "e2e/test_bridge_cancel.py",
         "e2e/test_bridge_documents.py",
         "e2e/test_demo.py",
         "e2e/test_neovim_editing.py",
+        "e2e/test_neovim_random.py",
         "e2e/test_neovim_stale.py",
         "unit/test_edit_evidence.py",
         "unit/test_editor_suite.py",
@@ -278,6 +285,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "e2e/test_bridge_editors.py",
         "e2e/test_neovim_bytes.py",
         "e2e/test_neovim_editing.py",
+        "e2e/test_neovim_random.py",
         "unit/test_document_store.py",
         "unit/test_editor_suite.py",
         "unit/test_lsp_editor_edits.py",
@@ -289,6 +297,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_text_positions.py",
     ),
     "E12": (
+        "e2e/test_bridge_files.py",
         "e2e/test_neovim_stale.py",
         "unit/test_atomic.py",
         "unit/test_atomic_disasters.py",
@@ -296,6 +305,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_editor_suite.py",
         "unit/test_lsp_editor_interleavings.py",
         "unit/test_lsp_editor_outcomes.py",
+        "unit/test_text_places.py",
     ),
     "X1": ("unit/test_executor.py",),
     "X2": ("unit/test_executor.py",),
@@ -318,6 +328,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
     "B3": (
         "e2e/test_bridge_cancel.py",
         "e2e/test_bridge_documents.py",
+        "e2e/test_bridge_files.py",
         "e2e/test_bridge_hostile_workspace.py",
         "e2e/test_bridge_input.py",
         "e2e/test_bridge_life.py",
@@ -338,6 +349,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "e2e/test_neovim_bytes.py",
         "e2e/test_neovim_editing.py",
         "e2e/test_neovim_life.py",
+        "e2e/test_neovim_random.py",
         "e2e/test_neovim_reading.py",
         "e2e/test_neovim_stale.py",
     ),

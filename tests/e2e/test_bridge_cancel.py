@@ -167,3 +167,32 @@ async def test_shutdown_cancels_what_runs_and_is_answered_last(tmp_path: Path) -
         assert client.received[-1] == answer
         client.notify("exit")
         assert await client.exit_code() == 0
+
+
+@pytest.mark.contract("B2", "E7", "T6")
+async def test_a_call_cancelled_while_its_edit_is_at_the_editor_is_answered_once_after_the_outcome(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("a\n")
+    async with RawClient.start() as client:
+        await client.initialize(tmp_path)
+        document = {"uri": path.as_uri(), "version": 1}
+        client.notify("textDocument/didOpen", {"textDocument": {**document, "languageId": "text", "text": "a\n"}})
+        arguments = {"filePath": str(path), "oldString": "a", "newString": "A"}
+        request_id = client.ask("openbuffer/callTool", {"name": "Edit", "arguments": arguments})
+        asked = await client.expect(lambda m: m.get("method") == "workspace/applyEdit")
+        for _ in range(3):
+            client.notify("$/cancelRequest", {"id": request_id})
+            assert await client.alive()
+        assert client.answers(request_id) == []
+        (edit,) = asked["params"]["edit"]["documentChanges"][0]["edits"]
+        change = {"range": edit["range"], "text": edit["newText"]}
+        client.notify(
+            "textDocument/didChange", {"textDocument": {**document, "version": 2}, "contentChanges": [change]}
+        )
+        client.send({"jsonrpc": "2.0", "id": asked["id"], "result": {"applied": True}})
+        assert (await client.answer(request_id))["error"]["code"] == -32800
+        assert "1\tA" in (await client.call("Read", {"filePath": str(path)}))["data"]["output"]
+        assert len(client.answers(request_id)) == 1
+        assert await client.leave() == 0

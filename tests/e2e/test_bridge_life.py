@@ -86,6 +86,27 @@ async def test_it_ends_with_the_process_of_its_client_even_if_the_pipe_stays_ope
 
 
 @pytest.mark.contract("B3")
+def test_a_killed_editor_costs_the_server_no_more_than_half_a_second_of_work(tmp_path: Path) -> None:
+    with (
+        subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as editor,
+        subprocess.Popen(SERVER, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server,
+    ):
+        assert server.stdin
+        assert server.stdout
+        params = {"processId": editor.pid, "rootUri": tmp_path.as_uri(), "capabilities": {}}
+        server.stdin.write(frame({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}))
+        server.stdin.flush()
+        assert b"Content-Length" in server.stdout.readline()
+        fields = Path(f"/proc/{server.pid}/stat").read_text().rpartition(")")[2].split()
+        used_before_s = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        editor.kill()
+        _, status, used = os.wait4(server.pid, 0)  # pytest-timeout ends a wait that does not
+        server.returncode = os.waitstatus_to_exitcode(status)
+        assert server.returncode == 1
+        assert used.ru_utime + used.ru_stime - used_before_s < 0.5
+
+
+@pytest.mark.contract("B3")
 async def test_it_ends_when_the_process_of_its_client_is_gone_already(tmp_path: Path) -> None:
     gone = await asyncio.create_subprocess_exec(sys.executable, "-c", "")
     await gone.wait()
