@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,6 +18,7 @@ from openbuffer.tools import (
     FunctionTool,
     InvocationResult,
     PermissionDeniedError,
+    Plan,
     PlanOutdatedError,
     Target,
     ToolCancelledError,
@@ -350,6 +352,37 @@ async def test_a_document_that_opens_or_closes_or_reloads_before_the_commit_make
             await tool.commit(plan, ToolContext())
         plan.close()
         assert (root / "f.txt").read_bytes() == b"a\nb\nc"
+
+
+@pytest.mark.contract("E2", "E12")
+@pytest.mark.parametrize(("factory", "arguments"), CHANGING)
+@pytest.mark.parametrize("name", ["f.txt", "new.txt"])
+async def test_a_file_that_is_opened_while_the_write_waits_for_another_writer_is_changed_in_the_editor(
+    root: Path, factory: Factory, arguments: Arguments, name: str
+) -> None:
+    if name == "new.txt" and factory is create_edit_tool:
+        return  # Edit creates nothing
+    editor = MemoryEditor()
+    tool = factory(cwd=root, editor=lambda: editor)
+    plan = await tool.prepare(tool.validate({**arguments, "filePath": name}), ToolContext())
+    before = tree(root)
+    directory = os.open(root, os.O_RDONLY)
+    try:
+        fcntl.flock(directory, fcntl.LOCK_EX)
+        async with anyio.create_task_group() as group:
+            group.start_soon(_refused, tool, plan)
+            await anyio.wait_all_tasks_blocked()
+            editor.open(str(root / name), "typed before it was ever saved\n")
+            fcntl.flock(directory, fcntl.LOCK_UN)
+    finally:
+        os.close(directory)
+    plan.close()
+    assert tree(root) == before
+
+
+async def _refused(tool: FunctionTool, plan: Plan) -> None:
+    with pytest.raises(PlanOutdatedError, match="was opened in the editor"):
+        await tool.commit(plan, ToolContext())
 
 
 @pytest.mark.contract("E2", "T12")

@@ -32,7 +32,7 @@ from .located import printable
 from .unnamed_file import CannotLinkError, UnnamedFile, remove_leftovers
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     from ..contract import CancellationToken
     from .directory_lock import Held
@@ -56,10 +56,12 @@ def replace_file(
     *,
     expected: bytes | memoryview | Sequence[bytes | memoryview],
     token: CancellationToken | None = None,
+    last_look: Callable[[], None] | None = None,
 ) -> Written:
     """Replace the located file's content by ``parts``, if it still is ``expected``; blocks.
 
-    ``token`` ends the wait for another writer early.
+    ``token`` ends the wait for another writer early. ``last_look`` is called after all that takes time and raises
+    where the file is not to be touched any more.
 
     Mode, owner, group, extended attributes and access control list are kept where permitted.
 
@@ -76,15 +78,21 @@ def replace_file(
         _require_same_directory(located)
         notes = _prepared(held)
         try:
-            return _replace(located, parts, views, notes, anonymous=True)
+            return _replace(located, parts, views, notes, last_look, anonymous=True)
         except CannotLinkError:
-            return _replace(located, parts, views, notes, anonymous=False)
+            return _replace(located, parts, views, notes, last_look, anonymous=False)
 
 
 def create_file(
-    located: Located, parts: Sequence[bytes | memoryview], *, token: CancellationToken | None = None
+    located: Located,
+    parts: Sequence[bytes | memoryview],
+    *,
+    token: CancellationToken | None = None,
+    last_look: Callable[[], None] | None = None,
 ) -> Written:
     """Create the located missing file with its missing parents, never over something; blocks.
+
+    ``token`` and ``last_look`` are those of ``replace_file``.
 
     The process's umask and the directory's default access control list decide who may use it. Parents that were
     made here are removed again when the file could not be created.
@@ -98,9 +106,9 @@ def create_file(
         with directory_lock(directory_fd, directory, token) as held:
             notes = _prepared(held)
             try:
-                return _create(located, directory_fd, parts, notes, anonymous=True)
+                return _create(located, directory_fd, parts, notes, last_look, anonymous=True)
             except CannotLinkError:
-                return _create(located, directory_fd, parts, notes, anonymous=False)
+                return _create(located, directory_fd, parts, notes, last_look, anonymous=False)
 
 
 def _prepared(held: Held) -> list[str]:
@@ -114,6 +122,7 @@ def _replace(
     parts: Sequence[bytes | memoryview],
     expected: list[memoryview],
     notes: list[str],
+    last_look: Callable[[], None] | None,
     *,
     anonymous: bool,
 ) -> Written:
@@ -129,6 +138,8 @@ def _replace(
         told = [*notes, *copy_metadata(current_fd, before, new.fd)]
         if before.st_nlink > 1:
             told.append(f"other names of this file (hard links: {before.st_nlink}) keep the old content")
+        if last_look is not None:
+            last_look()
         # As late as can be: after everything that takes time, directly before the rename.
         if not same_content(current_fd, expected):
             raise _outdated(located)
@@ -139,10 +150,18 @@ def _replace(
 
 
 def _create(
-    located: Located, directory_fd: int, parts: Sequence[bytes | memoryview], notes: list[str], *, anonymous: bool
+    located: Located,
+    directory_fd: int,
+    parts: Sequence[bytes | memoryview],
+    notes: list[str],
+    last_look: Callable[[], None] | None,
+    *,
+    anonymous: bool,
 ) -> Written:
     with UnnamedFile(directory_fd, mode=0o666, anonymous=anonymous) as new:
         new.write(parts)
+        if last_look is not None:
+            last_look()
         try:
             new.publish(located.name)
         except FileExistsError:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+import anyio.from_thread
+
 from ..errors import PlanOutdatedError
 from . import atomic
 from .blocking import run_blocking
@@ -82,5 +84,11 @@ class DiskPlace:
         refuse_cancelled(self.path, token)
         self.check_path()
         if not self.exists:
-            return atomic.create_file(self._located, change.parts, token=token)
-        return atomic.replace_file(self._located, change.parts, expected=change.before.raw, token=token)
+            return atomic.create_file(self._located, change.parts, token=token, last_look=self._last_look)
+        before = change.before.raw
+        return atomic.replace_file(self._located, change.parts, expected=before, token=token, last_look=self._last_look)
+
+    def _last_look(self) -> None:
+        """Waiting for another writer can take seconds, in which the file may have been opened in the editor."""
+        if self._found.editor is not None:
+            anyio.from_thread.run_sync(self.refresh)
