@@ -191,7 +191,8 @@ class BridgeProtocol(LanguageServerProtocol):
         handler = self._notifications.get(method)
         if handler is None:
             log.debug("no such notification: %s", _shown(method))
-        elif self.phase is Phase.RUNNING or method == types.EXIT:
+        elif self.phase in {Phase.RUNNING, Phase.SHUT_DOWN} or method == types.EXIT:
+            # After shutdown too: the text that comes tells what became of the edits that are still on their way.
             try:
                 handler(params)
             except MalformedParamsError as error:

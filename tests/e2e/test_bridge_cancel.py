@@ -196,3 +196,28 @@ async def test_a_call_cancelled_while_its_edit_is_at_the_editor_is_answered_once
         assert "1\tA" in (await client.call("Read", {"filePath": str(path)}))["data"]["output"]
         assert len(client.answers(request_id)) == 1
         assert await client.leave() == 0
+
+
+@pytest.mark.contract("B3", "E7")
+async def test_an_edit_at_the_editor_is_seen_through_after_shutdown_by_the_text_that_still_comes(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("a\n")
+    async with RawClient.start() as client:
+        await client.initialize(tmp_path)
+        document = {"uri": path.as_uri(), "version": 1}
+        client.notify("textDocument/didOpen", {"textDocument": {**document, "languageId": "text", "text": "a\n"}})
+        arguments = {"filePath": str(path), "oldString": "a", "newString": "A"}
+        call = client.ask("openbuffer/callTool", {"name": "Edit", "arguments": arguments})
+        asked = await client.expect(lambda m: m.get("method") == "workspace/applyEdit")
+        shutdown = client.ask("shutdown")
+        client.send({"jsonrpc": "2.0", "id": asked["id"], "result": {"applied": True}})
+        change = {"textDocument": {**document, "version": 2}, "contentChanges": [{"text": "A\n"}]}
+        client.notify("textDocument/didChange", change)
+        answer = await client.answer(shutdown)
+        assert answer["result"] is None
+        # Nobody had to run out of time: the call ended first, and shutdown is answered last.
+        assert [a["error"]["code"] for a in client.answers(call)] == [-32800]
+        client.notify("exit")
+        assert await client.exit_code() == 0
