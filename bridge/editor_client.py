@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types as lsp
 from openbuffer.editor_access.errors import EditorLostError
 
-from .wire.jsonrpc import ConnectionLostError
+from .wire.jsonrpc import ConnectionLostError, UnreadableAnswerError
 
 if TYPE_CHECKING:
     from .wire.jsonrpc import BridgeProtocol
@@ -20,8 +20,8 @@ class EditorClient:
         self._protocol = protocol
         self._applies_edits = applies_edits
 
-    async def apply_edit(self, params: lsp.ApplyWorkspaceEditParams) -> lsp.ApplyWorkspaceEditResult:
-        """Send ``workspace/applyEdit`` and wait for the answer.
+    async def apply_edit(self, params: lsp.ApplyWorkspaceEditParams) -> lsp.ApplyWorkspaceEditResult | None:
+        """Send ``workspace/applyEdit`` and wait for the answer; None for one that cannot be read.
 
         Raises:
             EditorLostError: the connection ended.
@@ -34,3 +34,5 @@ class EditorClient:
             return await self._protocol.send_request_async(lsp.WORKSPACE_APPLY_EDIT, params)
         except ConnectionLostError as error:
             raise EditorLostError(str(error)) from error
+        except UnreadableAnswerError:
+            return None

@@ -32,8 +32,8 @@ __all__ = ["EditTimeouts", "LspClient", "LspEditor"]
 class LspClient(Protocol):
     """What the adapter asks of the connection to the client."""
 
-    async def apply_edit(self, params: lsp.ApplyWorkspaceEditParams) -> lsp.ApplyWorkspaceEditResult:
-        """Send ``workspace/applyEdit`` and wait for the answer.
+    async def apply_edit(self, params: lsp.ApplyWorkspaceEditParams) -> lsp.ApplyWorkspaceEditResult | None:
+        """Send ``workspace/applyEdit`` and wait for the answer; None for one that is neither yes nor no.
 
         Raises:
             EditorLostError: the connection ended.

@@ -21,7 +21,11 @@ if TYPE_CHECKING:
     from .lsp_documents import DocumentSlot, OpenDocument
     from .lsp_outcome import IntendedEdit
 
+    _Send = Callable[[], Awaitable[lsp.ApplyWorkspaceEditResult | None]]
+
 T = TypeVar("T")
+
+_REASON_MAX_CHARS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +43,12 @@ class EditTimeouts:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the client answered; ``revision`` is the state of the document at that moment."""
+    """What the client answered; ``revision`` is the state of the document at that moment.
 
-    kind: Literal["applied", "refused", "lost"]
+    ``unreadable``: something that is neither a yes nor a no, so that nothing follows from it.
+    """
+
+    kind: Literal["applied", "refused", "unreadable", "lost"]
     revision: int
     reason: str = ""
 
@@ -68,7 +75,7 @@ class EditFlight:
         self._reply: Reply | None = None
         self._held: Document | None = None
 
-    async def carry_out(self, send: Callable[[], Awaitable[lsp.ApplyWorkspaceEditResult]]) -> EditOutcome:
+    async def carry_out(self, send: _Send) -> EditOutcome:
         """Send, wait, judge. Ends by itself: each wait is bounded, and the request is dropped at the end."""
         self._slot.observer = self
         outcome = self._unknown("the wait for it was given up")
@@ -90,7 +97,7 @@ class EditFlight:
         if self._intended.judge(opened.buffer.text) == "holds":
             self._held = opened.snapshot(self._path)
 
-    async def _ask(self, send: Callable[[], Awaitable[lsp.ApplyWorkspaceEditResult]]) -> None:
+    async def _ask(self, send: _Send) -> None:
         try:
             result = await send()
         except EditorLostError:
@@ -98,8 +105,11 @@ class EditFlight:
         except Exception as error:  # noqa: BLE001  # whatever a client answers with an error is a refusal
             self._reply = Reply("refused", self._slot.revision, str(error) or type(error).__name__)
         else:
-            kind = "applied" if result.applied else "refused"
-            self._reply = Reply(kind, self._slot.revision, result.failure_reason or "")
+            if result is None:
+                self._reply = Reply("unreadable", self._slot.revision)
+            else:
+                kind = "applied" if result.applied else "refused"
+                self._reply = Reply(kind, self._slot.revision, str(result.failure_reason or ""))
         finally:
             # Also where the request was given up under us: then no answer will come.
             self._reply = self._reply or Reply("lost", self._slot.revision)
@@ -112,7 +122,7 @@ class EditFlight:
             await self._until(lambda: self._reply is not None, self._timeouts.grace_s)
         reply = self._reply
         if self._held is None and reply is not None:
-            if reply.kind == "applied":
+            if reply.kind in {"applied", "unreadable"}:
                 await self._await_text()
             elif reply.kind == "refused":
                 await self._await_word_after_refusal(reply)
@@ -149,8 +159,9 @@ class EditFlight:
         if reply.kind == "refused":
             return self._refused(reply, nothing_changed=verdict == "lacks")
         if self._slot.revision == self._sent_at:
+            said = "that it applied the edit" if reply.kind == "applied" else "neither yes nor no"
             waited = f"{self._timeouts.text_s:g} s"
-            return self._unknown(f"the editor answered that it applied the edit, but sent no changed text in {waited}")
+            return self._unknown(f"the editor answered {said}, and sent no changed text in {waited}")
         if verdict == "unclear":
             return self._unknown("its text was changed at the same place, so that the edit cannot be told from that")
         return EditOutcome(
@@ -162,6 +173,7 @@ class EditFlight:
 
     def _refused(self, reply: Reply, *, nothing_changed: bool) -> EditOutcome:
         why = reply.reason or "without a reason; it may have been changed in the meantime, or the user said no"
+        why = why if len(why) <= _REASON_MAX_CHARS else why[:_REASON_MAX_CHARS] + "…"
         shown = "" if nothing_changed else ". Its text was changed at the same place; read it before you try again"
         return EditOutcome(
             kind="not_done",

@@ -31,7 +31,8 @@ class Temperament:
 
     ``stale``: what becomes of an edit for another version. ``checks``: which version it is compared with.
     ``unchecked_versions``: versions that pass every check. ``asks_user``: each edit waits for ``Prompt.answer``.
-    ``applies``: whether an edit that passed is made. ``answer``: the truth, a fixed answer, an error, or none.
+    ``applies``: whether an edit that passed is made. ``answer``: the truth, a fixed answer, an error, what cannot be
+    read, or none.
     ``tells_typing`` and ``tells_edit``: when didChange goes out; ``sync``: what it holds. ``counts``: the
     columns it means, both ways.
     ``line_ends``: of the text it was sent. ``adds_final_newline``: cannot have a text without one.
@@ -42,7 +43,7 @@ class Temperament:
     unchecked_versions: frozenset[int | None] = frozenset({None})
     asks_user: bool = False
     applies: bool = True
-    answer: Literal["truth", "true", "false", "error", "never"] = "truth"
+    answer: Literal["truth", "true", "false", "error", "nonsense", "never"] = "truth"
     tells_typing: Literal["at_once", "when_flushed"] = "at_once"
     tells_edit: Literal["before_reply", "after_reply", "when_flushed"] = "after_reply"
     sync: Literal["incremental", "full"] = "incremental"
@@ -152,7 +153,7 @@ class MemoryLanguageClient:
             self._asked = anyio.Event()
         return self._prompts.pop(0)
 
-    async def apply_edit(self, params: lsp.ApplyWorkspaceEditParams) -> lsp.ApplyWorkspaceEditResult:
+    async def apply_edit(self, params: lsp.ApplyWorkspaceEditParams) -> lsp.ApplyWorkspaceEditResult | None:
         """Answer ``workspace/applyEdit`` as the temperament has it.
 
         Raises:
@@ -269,13 +270,15 @@ class MemoryLanguageClient:
         finally:
             self._is_applying = False
 
-    async def _answer(self, *, applied: bool, reason: str) -> lsp.ApplyWorkspaceEditResult:
+    async def _answer(self, *, applied: bool, reason: str) -> lsp.ApplyWorkspaceEditResult | None:
         how = self.temperament.answer
         if how == "never":
             await self._gone.wait()
             self._require_connection()
         if how == "error":
             raise RuntimeError("applying the edit failed")
+        if how == "nonsense":
+            return None
         said = applied if how == "truth" else how == "true"
         return lsp.ApplyWorkspaceEditResult(applied=said, failure_reason=None if said else reason or None)
 

@@ -45,6 +45,10 @@ class ConnectionLostError(Exception):
     """The client went away before it answered."""
 
 
+class UnreadableAnswerError(Exception):
+    """The client answered, but not with what the request's answer is."""
+
+
 class Phase(Enum):
     """Where the session is in the life that LSP prescribes."""
 
@@ -222,7 +226,7 @@ class BridgeProtocol(LanguageServerProtocol):
                 typed = self._converter.structure(whole, response_type) if response_type else None
                 future.set_result(typed.result if typed is not None else whole["result"])
         except Exception as error:  # noqa: BLE001  cattrs raises whatever the data provokes
-            future.set_exception(JsonRpcException(f"the client's answer cannot be read: {type(error).__name__}"))
+            future.set_exception(UnreadableAnswerError(f"the client's answer cannot be read: {type(error).__name__}"))
 
     # --- messages out ------------------------------------------------------------------------------------------
 
@@ -230,7 +234,8 @@ class BridgeProtocol(LanguageServerProtocol):
         """Send a request to the client and wait for its answer; cancelling withdraws it there.
 
         Raises:
-            JsonRpcException: the client answered with an error, or with something else than a result.
+            JsonRpcException: the client answered with an error.
+            UnreadableAnswerError: it answered with something else than a result.
             ConnectionLostError: the client went away.
         """
         if self.phase is Phase.ENDED:

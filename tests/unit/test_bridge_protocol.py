@@ -70,15 +70,19 @@ async def test_a_result_comes_back_typed(protocol: BridgeProtocol, client: Clien
 
 
 @pytest.mark.contract("B3")
+@pytest.mark.parametrize("error", ["no", {}, {"code": "x", "message": 5}, {"code": -32603, "message": "no"}])
+async def test_an_error_of_any_shape_is_an_error(protocol: BridgeProtocol, client: Client, error: Any) -> None:
+    assert isinstance(await answered(protocol, client, error=error), JsonRpcException)
+
+
+@pytest.mark.contract("B3", "E7")
 @pytest.mark.parametrize(
-    "fields",
-    [
-        {"result": None}, {"result": []}, {"result": "yes"}, {"result": {}}, {}, {"error": None}, {"error": "no"},
-        {"error": {}}, {"error": {"code": "x", "message": 5}}, {"error": {"code": -32603, "message": "no"}},
-    ],
-)  # fmt: skip
-async def test_anything_but_a_result_is_an_error(protocol: BridgeProtocol, client: Client, fields: Any) -> None:
-    assert isinstance(await answered(protocol, client, **fields), JsonRpcException)
+    "fields", [{"result": None}, {"result": []}, {"result": "yes"}, {"result": {}}, {}, {"error": None}]
+)
+async def test_what_is_neither_result_nor_error_says_nothing(
+    protocol: BridgeProtocol, client: Client, fields: Any
+) -> None:
+    assert await answered(protocol, client, **fields) is None
 
 
 @pytest.mark.contract("B2")
@@ -116,6 +120,7 @@ async def test_when_the_connection_is_lost_whoever_waits_is_told(protocol: Bridg
 
 async def test_a_client_that_cannot_apply_edits_is_not_asked(protocol: BridgeProtocol, client: Client) -> None:
     result = await EditorClient(protocol, applies_edits=False).apply_edit(PARAMS)
+    assert result is not None
     assert result.applied is False
     assert client.sent == []
 

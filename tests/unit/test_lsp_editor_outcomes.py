@@ -100,6 +100,8 @@ THROWS_AFTERWARDS = Temperament(answer="error")
 SILENT = Temperament(answer="never", applies=False)
 SILENT_BUT_APPLYING = Temperament(answer="never", tells_edit="before_reply")
 SAYS_TRUE = Temperament(answer="true", applies=False)
+NONSENSE = Temperament(answer="nonsense")
+NONSENSE_ONLY = Temperament(answer="nonsense", applies=False)
 CODE_POINTS = Temperament(counts="code_points")
 
 TEMPERAMENTS = {name: value for name, value in globals().items() if isinstance(value, Temperament)}
@@ -123,6 +125,8 @@ EXPECTED = {
     "SILENT": (UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN),
     "SILENT_BUT_APPLYING": (DONE, UNKNOWN, DONE, UNKNOWN, UNKNOWN),
     "SAYS_TRUE": (UNKNOWN, UNCHANGED, UNCHANGED, UNKNOWN, UNKNOWN),
+    "NONSENSE": (DONE, UNCHANGED, DONE, UNKNOWN, UNKNOWN),
+    "NONSENSE_ONLY": (UNKNOWN, UNCHANGED, UNCHANGED, UNKNOWN, UNKNOWN),
     "CODE_POINTS": (DONE, UNCHANGED, DONE, AT_THE_SAME_PLACE, UNKNOWN),
 }
 SITUATIONS = ("undisturbed", "elsewhere before", "elsewhere after", "over it before", "over it after")
@@ -213,6 +217,20 @@ async def test_a_stale_edit_that_an_editor_skips_saying_applied_is_not_reported_
 async def test_a_refusal_tells_the_editors_reason(tmp_path: Path) -> None:
     outcome = await start(tmp_path, REFUSING).edit()
     assert "the document cannot be changed" in outcome.reason
+
+
+async def test_an_answer_that_is_neither_yes_nor_no_is_not_taken_for_a_refusal(tmp_path: Path) -> None:
+    outcome = await start(tmp_path, Temperament(answer="nonsense", tells_edit="when_flushed")).edit()
+    assert outcome.kind == "unknown"
+    assert "neither yes nor no" in outcome.reason
+
+
+async def test_a_reason_of_any_length_is_told_in_short(tmp_path: Path) -> None:
+    session = start(tmp_path, REFUSING)
+    session.client._apply = lambda _params: (False, "because " * 10_000)  # type: ignore[method-assign]
+    outcome = await session.edit()
+    assert (outcome.kind, outcome.nothing_changed) == UNCHANGED
+    assert len(outcome.reason) < 1000
 
 
 async def test_an_edit_that_an_editor_applies_by_position_over_newer_text_is_not_called_done(tmp_path: Path) -> None:
