@@ -49,6 +49,6 @@ def build_tools(config: ToolConfig) -> tuple[FunctionTool, ...]:
             max_output_bytes=config.read_output_max_bytes,
             description=text.get("Read"),
         ),
-        create_write_tool(cwd=cwd, editor=editor, description=text.get("Write")),
+        create_write_tool(cwd=cwd, editor=editor, max_bytes=config.file_max_bytes, description=text.get("Write")),
         create_edit_tool(cwd=cwd, editor=editor, max_bytes=config.file_max_bytes, description=text.get("Edit")),
     )

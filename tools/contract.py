@@ -453,5 +453,9 @@ def _custom_tool(
 
 def _takes_two(fn: Callable[..., Any]) -> bool:
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    positional = [p for p in inspect.signature(fn).parameters.values() if p.kind in kinds and p.default is p.empty]
+    try:
+        parameters = inspect.signature(fn).parameters.values()
+    except ValueError:
+        return False  # some functions written in C do not tell
+    positional = [p for p in parameters if p.kind in kinds and p.default is p.empty]
     return len(positional) >= 2

@@ -1,7 +1,7 @@
 """The gate: a policy is asked twice for every call, and nobody goes around it (X4).
 
 First with the bare targets, before a tool has read any of them or picked disk or editor; then with the whole
-plan. This issue's policy allows everything, but it is asked; rules and approvals plug in here.
+plan. So far the one policy allows everything, but it is asked; rules and approvals plug in here.
 """
 
 from __future__ import annotations

@@ -153,7 +153,9 @@ def _children(node: object) -> list[object]:
 def _refuse_arrays_without_items(tool: str, node: object) -> None:
     if isinstance(node, dict):
         mapping = cast("dict[str, Any]", node)
-        if mapping.get("type") == "array" and "items" not in mapping and "prefixItems" not in mapping:
+        kinds = mapping.get("type")
+        holds_array = kinds == "array" or (isinstance(kinds, list) and "array" in kinds)
+        if holds_array and "items" not in mapping and "prefixItems" not in mapping:
             raise ToolDefinitionError(f"{tool}: an array in the input schema has no items; say what it holds")
         for child in mapping.values():
             _refuse_arrays_without_items(tool, child)

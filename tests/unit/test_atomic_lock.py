@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from openbuffer.tools import limits
-from openbuffer.tools.errors import PlanOutdatedError, ToolFailure
+from openbuffer.tools.contract import CancellationToken
+from openbuffer.tools.errors import PlanOutdatedError, ToolCancelledError, ToolFailure
 from openbuffer.tools.support.atomic import create_file, replace_file
 from openbuffer.tools.support.directory_lock import directory_lock
 from openbuffer.tools.support.paths import Roots
@@ -160,6 +161,27 @@ def test_a_lock_that_is_not_let_go_ends_as_a_failure_and_works_again_afterwards(
     with Roots(ws).locate("f") as located:
         replace_file(located, [b"new"], expected=b"old")
     assert (ws / "f").read_bytes() == b"new"
+
+
+@pytest.mark.contract("E12", "T6")
+def test_a_call_that_is_cancelled_while_it_waits_for_the_lock_ends_as_cancelled(ws: Path) -> None:
+    (ws / "f").write_bytes(b"old")
+    token = CancellationToken()
+    token.cancel()
+    holder = os.open(ws, os.O_RDONLY)
+    try:
+        fcntl.flock(holder, fcntl.LOCK_EX)
+        with Roots(ws).locate("f") as located, pytest.raises(ToolCancelledError) as caught:
+            replace_file(located, [b"new"], expected=b"old", token=token)
+        assert str(caught.value) == (
+            f"{ws}: the call was cancelled while it waited for another change there; nothing was changed."
+        )
+        with Roots(ws).locate("new") as located, pytest.raises(ToolCancelledError):
+            create_file(located, [b"new"], token=token)
+    finally:
+        os.close(holder)
+    assert (ws / "f").read_bytes() == b"old"
+    assert os.listdir(ws) == ["f"]
 
 
 def test_a_lock_is_waited_for(ws: Path) -> None:

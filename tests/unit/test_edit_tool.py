@@ -208,6 +208,16 @@ async def test_the_size_ceiling_holds_before_and_after_the_replacement(root: Pat
 
 
 @pytest.mark.contract("F5")
+async def test_the_size_ceiling_counts_the_bytes_of_the_files_own_encoding(root: Path) -> None:
+    raw = codecs.BOM_UTF16_LE + ("a" + "b" * 45).encode("utf-16-le")
+    assert len(await edited(root, raw, "a", "c" * 4, tool={"max_bytes": 100})) == 100
+    assert "would have 102 bytes after the change" in await refused(root, raw, "a", "c" * 5, tool={"max_bytes": 100})
+    raw = codecs.BOM_UTF16_LE + ("a" + "漢" * 45).encode("utf-16-le")
+    assert len(await edited(root, raw, "a", "漢" * 4, tool={"max_bytes": 100})) == 100
+    assert "would have 3000" in await refused(root, b"k" * 30, "k", "x" * 100, tool={"max_bytes": 100}, replaceAll=True)
+
+
+@pytest.mark.contract("F5")
 async def test_a_missing_file_and_a_directory_are_ordinary_failures(root: Path) -> None:
     (root / "dir").mkdir()
     for name, reason in {"dir": "is a directory", "gone.txt": "no such file"}.items():

@@ -46,6 +46,7 @@ def test_the_numbers_told_are_the_numbers_enforced() -> None:
     assert "12345 bytes" in read
     assert "6789 bytes" in read
     assert "54321 bytes" in create_edit_tool(cwd="/w", max_bytes=54_321).description
+    assert "54321 bytes" in create_write_tool(cwd="/w", max_bytes=54_321).description
     assert f"{256 * 1024 * 1024} bytes" in create_write_tool(cwd="/w").description
 
 

@@ -71,6 +71,11 @@ async def test_a_function_may_be_a_coroutine_and_may_take_the_context() -> None:
     assert (await tool.execute({"city": "Oslo"}, ToolContext(call_id="c1"))).data == "Oslo c1"
 
 
+@pytest.mark.contract("T1")
+async def test_a_function_written_in_c_may_be_the_function() -> None:
+    assert (await create_function_tool("w", "Weather.", SCHEMA, str).execute({"city": "x"})).data == "{'city': 'x'}"
+
+
 @pytest.mark.contract("T1", "T3")
 @pytest.mark.parametrize(
     ("arguments", "message"),
@@ -130,6 +135,7 @@ async def test_unknown_arguments_pass_only_a_model_that_allows_them() -> None:
         {"type": "object", "properties": {"a": {"$ref": "http://127.0.0.1:9/schema"}}},
         {"type": "object", "properties": {"a": {"type": "no-such-type"}}},
         {"type": "object", "properties": {"a": {"type": "array"}}},
+        {"type": "object", "properties": {"a": {"type": ["array", "null"]}}},
         {"type": "object", "oneOf": [{"required": ["a"]}]},
         {"type": "object", "properties": {"a": {"type": "string", "pattern": "("}}},
     ],

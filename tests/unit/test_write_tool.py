@@ -18,8 +18,8 @@ def root(tmp_path: Path) -> Path:
     return Path(os.path.realpath(tmp_path))
 
 
-async def write(root: Path, content: str, path: str = "f.txt") -> InvocationResult:
-    result = await create_write_tool(cwd=root).execute({"filePath": path, "content": content})
+async def write(root: Path, content: str, path: str = "f.txt", **tool: Any) -> InvocationResult:
+    result = await create_write_tool(cwd=root, **tool).execute({"filePath": path, "content": content})
     assert result.invocation is not None
     assert result.success == result.invocation.success
     return result.invocation
@@ -111,6 +111,22 @@ async def test_what_would_lose_or_damage_is_refused(root: Path, raw: bytes, cont
     assert str(result.error).startswith(f"{root}/f.txt: ")
     assert reason in str(result.error)
     assert (root / "f.txt").read_bytes() == raw
+
+
+@pytest.mark.contract("F3")
+async def test_the_size_ceiling_holds_for_the_file_and_for_the_content_in_its_own_encoding(root: Path) -> None:
+    path = root / "f.txt"
+    for raw, content, says in [
+        (None, "a" * 11, "the content has 11 bytes, over the budget of 10 bytes; nothing was changed. Write less"),
+        (b"old", "é" * 6, "the content has 12 bytes, over the budget of 10 bytes"),
+        (codecs.BOM_UTF16_LE + b"a\0", "bbbbb", "the content has 12 bytes, over the budget of 10 bytes"),
+        (b"a" * 11, "b", "has 11 bytes, over the budget of 10 bytes for one change; nothing was changed"),
+    ]:
+        if raw is not None:
+            path.write_bytes(raw)
+        assert f"{path}: {says}" in str((await write(root, content, max_bytes=10)).error)
+        assert (path.read_bytes() if path.exists() else None) == raw
+    assert (await write(root, "b" * 10, "new.txt", max_bytes=10)).success
 
 
 async def test_a_nul_is_refused_in_a_new_file_too(root: Path) -> None:

@@ -137,6 +137,7 @@ def _edit(place: TextPlace, parsed: EditInput, max_bytes: int) -> _Edit:
         )
     _refuse_growth(text, changes, max_bytes)
     change = place.change(text, changes)
+    _refuse_over(text.path, change.after_bytes, max_bytes)
     file_change = FileChange(
         path=place.targets[0].path,
         hunks=line_hunks(text.utf8, changes),
@@ -178,10 +179,16 @@ def _not_found(text: TextFile, old_string: str) -> ToolFailure:
 
 
 def _refuse_growth(text: TextFile, changes: list[Replacement], max_bytes: int) -> None:
-    size = len(text.raw) + sum(len(change.new) - (change.end - change.start) for change in changes)
+    """Refuse what is certainly too large before it is built; the exact size is known afterwards."""
+    size = len(text.utf8) + sum(len(change.new) - (change.end - change.start) for change in changes)
+    # No encoding takes less than a third of what UTF-8 takes.
+    _refuse_over(text.path, size if text.encoding.codec == "utf-8" else size // 3, max_bytes)
+
+
+def _refuse_over(path: str, size: int, max_bytes: int) -> None:
     if size > max_bytes:
         raise ToolFailure(
-            f"{text.path}: would have {size} bytes after the change, over the budget of {max_bytes} bytes; "
+            f"{path}: would have {size} bytes after the change, over the budget of {max_bytes} bytes; "
             "nothing was changed. Replace less, or split the file."
         )
 

@@ -38,11 +38,16 @@ class WriteInput(BaseModel):
 
 
 def create_write_tool(
-    *, cwd: CwdInput, editor: EditorProvider | None = None, description: str | None = None
+    *,
+    cwd: CwdInput,
+    editor: EditorProvider | None = None,
+    max_bytes: int = FILE_MAX_BYTES,
+    description: str | None = None,
 ) -> FunctionTool:
     """Build the Write tool for one root or several.
 
-    ``editor`` is asked at every call for the editor that is attached then.
+    ``editor`` is asked at every call for the editor that is attached then. ``max_bytes`` bounds the file before and
+    after.
 
     Raises:
         ToolDefinitionError: ``cwd`` is empty, relative or no path.
@@ -51,7 +56,7 @@ def create_write_tool(
 
     async def prepare(parsed: WriteInput, context: ToolContext) -> Plan:
         async def fill(place: TextPlace, plan: Plan) -> None:
-            made = await run_blocking(context.cancellation, lambda: _write(place, parsed.content))
+            made = await run_blocking(context.cancellation, lambda: _write(place, parsed.content, max_bytes))
             if place.exists and not made.file_change.hunks:
                 plan.settled = _unchanged(made)
             plan.state = made
@@ -61,7 +66,7 @@ def create_write_tool(
 
     return create_builtin_tool(
         name="Write",
-        description=description if description is not None else _description(editor),
+        description=description if description is not None else _description(max_bytes, editor),
         model=WriteInput,
         prepare=prepare,
         commit=_commit,
@@ -69,7 +74,7 @@ def create_write_tool(
     )
 
 
-def _description(editor: EditorProvider | None) -> str:
+def _description(max_bytes: int, editor: EditorProvider | None) -> str:
     document = (
         "If an attached editor has the file open, the open document is changed and not saved; the result says so. "
         if editor
@@ -80,7 +85,7 @@ def _description(editor: EditorProvider | None) -> str:
         "all of its content. A new file is written as UTF-8, exactly as given. An existing file keeps its byte-order "
         "mark and its encoding, and its CRLF line ends if it has no others and content has none; content that its "
         "encoding cannot hold is refused, and so is replacing a binary file. "
-        f"{document}A file or content of more than {FILE_MAX_BYTES} bytes is refused. On disk it is replaced in "
+        f"{document}A file or content of more than {max_bytes} bytes is refused. On disk it is replaced in "
         "one step: it is never seen half-written. The result tells the number of bytes. A relative path starts at the "
         "first root."
     )
@@ -96,17 +101,17 @@ class _Write:
     kept: tuple[str, ...]
 
 
-def _write(place: TextPlace, content: str) -> _Write:
-    before = place.load(FILE_MAX_BYTES)
+def _write(place: TextPlace, content: str, max_bytes: int) -> _Write:
+    before = place.load(max_bytes)
     body, kept = _kept(place, before, content)
     utf8 = body.encode()
-    if len(utf8) > FILE_MAX_BYTES:
-        raise ToolFailure(
-            f"{place.path}: the content has {len(utf8)} bytes, over the budget of {FILE_MAX_BYTES} bytes; "
-            "nothing was changed. Write less, or split the file."
-        )
     changes = narrowed(before.utf8, utf8)
     change = place.change(before, changes)
+    if change.after_bytes > max_bytes:
+        raise ToolFailure(
+            f"{place.path}: the content has {change.after_bytes} bytes, over the budget of {max_bytes} bytes; "
+            "nothing was changed. Write less, or split the file."
+        )
     file_change = FileChange(
         path=place.targets[0].path,
         hunks=line_hunks(before.utf8, changes),

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from .. import limits
-from ..errors import ToolFailure
+from ..errors import ToolCancelledError, ToolFailure
 from .located import printable
 
 if TYPE_CHECKING:
@@ -53,7 +53,8 @@ def directory_lock(
     ``directory`` is its path for messages. Where no lock can be had the work goes on and the result says so.
 
     Raises:
-        ToolFailure: another holder did not let go in time, or the call was cancelled while waiting.
+        ToolFailure: another holder did not let go in time.
+        ToolCancelledError: the call was cancelled while waiting.
         OSError: the directory cannot be opened, as when it was removed.
     """
     try:
@@ -87,7 +88,10 @@ def _acquire(lock_fd: int, directory: str, token: CancellationToken | None) -> s
             if time.monotonic() >= deadline:
                 raise _still_held(directory) from None
             if token is not None and token.cancelled:
-                raise ToolFailure(f"cancelled while waiting for {printable(directory)}; nothing was changed.") from None
+                raise ToolCancelledError(
+                    f"{printable(directory)}: the call was cancelled while it waited for another change there; "
+                    "nothing was changed."
+                ) from None
         except OSError as error:
             if error.errno in _UNSUPPORTED:
                 return _unlocked(directory, error)
