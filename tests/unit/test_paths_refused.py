@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from openbuffer.tools.errors import PathRefusedError
-from openbuffer.tools.support import boundary, link_walk, open_leaf, paths
+from openbuffer.tools.support import boundary, link_walk, open_leaf, openat2, paths
 from openbuffer.tools.support.paths import Roots
 
 if TYPE_CHECKING:
@@ -227,6 +227,20 @@ def test_a_file_that_may_not_be_read_is_located_and_refused_as_a_file(
             located.require_file()
 
 
+def test_the_kernels_own_boundary_is_asked_for(ws: Path, way: str) -> None:
+    if way != "openat2":
+        pytest.skip("another way does not use it")
+    (ws / "out").symlink_to(ws.parent)
+    root = os.open(ws, os.O_RDONLY)
+    try:
+        for path in ("out", "..", "sub/../..", "/"):
+            with pytest.raises(OSError, match="cross-device") as caught:
+                openat2.open_directory_beneath(root, path)
+            assert caught.value.errno == errno.EXDEV
+    finally:
+        os.close(root)
+
+
 # --- what changes in the middle ----------------------------------------------------------------------------------
 
 
@@ -285,6 +299,24 @@ def test_where_case_does_not_matter_the_path_is_spelled_as_the_file_system_has_i
     monkeypatch.setattr(open_leaf, "descriptor_path", lambda fd: real(fd).replace("a.txt", "A.TXT"))
     with Roots(ws).locate("sub/a.txt") as located:
         assert (located.path, located.name) == (f"{ws}/sub/A.TXT", "A.TXT")
+
+
+@pytest.mark.contract("P3", "P6")
+def test_a_file_that_becomes_a_fifo_while_it_is_opened_is_not_given_out(
+    ws: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real_open, pending = os.open, [ws / "sub" / "a.txt"]
+
+    def swapped(path: str, flags: int, *args: int, dir_fd: int | None = None) -> int:
+        if path == "a.txt" and pending:
+            pending[0].unlink()
+            os.mkfifo(pending.pop())
+        return real_open(path, flags, *args, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "open", swapped)
+    monkeypatch.setattr(os, "supports_dir_fd", os.supports_dir_fd | {swapped})
+    with Roots(ws).locate("sub/a.txt") as located:
+        assert (located.kind, located.fd) == ("fifo", None)
 
 
 def test_a_path_that_never_stands_still_is_given_up(ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:

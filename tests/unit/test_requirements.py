@@ -45,3 +45,9 @@ def test_every_case_names_a_test_that_exists() -> None:
     names = requirements.test_names()
     missing = {case: test for case, tests in requirements.CASES.items() for test in tests if test not in names}
     assert missing == {}
+
+
+def test_a_case_is_proven_or_open() -> None:
+    assert len(requirements.CASES) > 30
+    assert all(requirements.CASES.values())
+    assert set(requirements.CASES) & set(requirements.OPEN_CASES) == set()

@@ -129,20 +129,48 @@ def test_what_is_no_text_is_refused_with_the_path_the_reason_and_the_next_step(r
 
 
 @pytest.mark.contract("F6")
-def test_half_of_a_character_under_another_reading_is_never_replaced() -> None:
-    # Short Shift-JIS text can be taken for another encoding; its second bytes look like ASCII there.
-    raw = "表示 = '表'\n".encode("shift_jis") + b"path = 'C:\\temp'\n"
+@pytest.mark.parametrize(
+    ("text", "refusals"),
+    [("表示 = '表'\npath = 'C:\\temp'\n", 0), ("x = 'ｱ表'\n", 1), ("表示ｲ能\n", 1)],
+    ids=["two halves alike", "a half kana pairs with the next", "at the end"],
+)
+def test_half_of_a_character_under_another_reading_is_never_replaced(text: str, refusals: int) -> None:
+    # Short Shift-JIS text is taken for GBK here; the second half of a character may look like ASCII there.
+    raw = text.encode("shift_jis")
     shown = text_file("/f", raw)
-    for old in {character for character in shown.utf8.decode() if character.isascii() and character != "\n"}:
-        for start in range(len(shown.utf8)):
-            if shown.utf8[start : start + 1] != old.encode():
-                continue
-            try:
-                after = b"".join(shown.spliced([Replacement(start, start + 1, b"Q")]))
-            except TextRefusedError:
-                continue
-            assert after.decode("shift_jis").count("Q") == 1
-            assert after.decode("shift_jis").replace("Q", old) == raw.decode("shift_jis")
+    assert shown.encoding.codec == "gbk"
+    refused = 0
+    for start in range(len(shown.utf8)):
+        old = shown.utf8[start : start + 1]
+        if not old.isascii() or old == b"\n":
+            continue
+        try:
+            after = b"".join(shown.spliced([Replacement(start, start + 1, b"Q")]))
+        except TextRefusedError:
+            refused += 1
+            continue
+        assert after.decode("shift_jis").replace("Q", old.decode()) == text
+    assert refused == refusals
+
+
+@pytest.mark.contract("F6")
+@pytest.mark.parametrize(
+    ("text", "codec", "old"),
+    [
+        pytest.param("香港\u00ca\u0304 end\n", "big5hkscs", "\u0304", id="two characters in one code"),
+        pytest.param("香港\u00ca\u0304 end\n", "big5hkscs", "\u00ca", id="the first of them"),
+        pytest.param("あいう\n", "iso2022_jp", "い", id="an encoding with states"),
+    ],
+)
+def test_a_place_that_the_encoding_cannot_take_apart_is_refused(text: str, codec: str, old: str) -> None:
+    file = TextFile(path="/dir/f", raw=text.encode(codec), utf8=text.encode(), encoding=Encoding(codec))
+    with pytest.raises(TextRefusedError) as refused:
+        replaced(file, old, "x")
+    assert str(refused.value) == (
+        f"/dir/f: in {Encoding(codec).label} this change would alter bytes outside the replaced text. "
+        "Nothing was changed. Convert the file to UTF-8 first."
+    )
+    assert replaced(file, text, "x\n") == b"x\n"
 
 
 @pytest.mark.contract("F6")

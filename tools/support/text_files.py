@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from ..errors import TextRefusedError
@@ -53,10 +53,11 @@ class TextFile:
         codec = self.encoding.codec
         new = [encode_or_refuse(self.path, replacement.new.decode(), self.encoding) for replacement in replacements]
         ends = [offset for r in replacements for offset in (r.start, r.end)]
-        sizes = (len(self.utf8[a:b].decode().encode(codec)) for a, b in pairwise([0, *ends]))
-        native: list[int] = []
-        for size in sizes:
-            native.append(size + (native[-1] if native else 0))
+        try:
+            native = [*accumulate(len(self.utf8[a:b].decode().encode(codec)) for a, b in pairwise([0, *ends]))]
+        except UnicodeEncodeError:
+            # Big5-HKSCS has codes for two characters of which the second has none of its own.
+            raise self._inseparable() from None
         if self.encoding.guessed:
             self._refuse_inside_characters(native)
         moved = [replace(r, start=native[2 * i], end=native[2 * i + 1], new=new[i]) for i, r in enumerate(replacements)]
@@ -85,10 +86,13 @@ class TextFile:
         except UnicodeDecodeError:
             same = False
         if not same:
-            raise TextRefusedError(
-                f"{self.path}: in {self.encoding.label} this change would alter bytes outside the replaced text. "
-                "Nothing was changed. Convert the file to UTF-8 first."
-            )
+            raise self._inseparable()
+
+    def _inseparable(self) -> TextRefusedError:
+        return TextRefusedError(
+            f"{self.path}: in {self.encoding.label} this change would alter bytes outside the replaced text. "
+            "Nothing was changed. Convert the file to UTF-8 first."
+        )
 
 
 def text_file(path: str, raw: bytes) -> TextFile:
