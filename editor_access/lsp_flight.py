@@ -163,7 +163,7 @@ class EditFlight:
             waited = f"{self._timeouts.text_s:g} s"
             return self._unknown(f"the editor answered {said}, and sent no changed text in {waited}")
         if verdict == "unclear":
-            return self._unknown("its text was changed at the same place, so that the edit cannot be told from that")
+            return self._unknown("its text was changed in a way that may or may not be this edit")
         return EditOutcome(
             kind="not_done",
             reason=f"{self._path}: the document moved on without the edit; the editor skipped it, probably because "
@@ -174,7 +174,11 @@ class EditFlight:
     def _refused(self, reply: Reply, *, nothing_changed: bool) -> EditOutcome:
         why = reply.reason or "without a reason; it may have been changed in the meantime, or the user said no"
         why = why if len(why) <= _REASON_MAX_CHARS else why[:_REASON_MAX_CHARS] + "…"
-        shown = "" if nothing_changed else ". Its text was changed at the same place; read it before you try again"
+        shown = (
+            ""
+            if nothing_changed
+            else ". Its text was changed in a way that may be this edit; read it before you try again"
+        )
         return EditOutcome(
             kind="not_done",
             reason=f"{self._path}: the editor refused the edit: {why}{shown}",

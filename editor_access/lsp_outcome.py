@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 Verdict: TypeAlias = Literal["holds", "lacks", "unclear"]
 
+_DISTINCTIVE = 4  # characters; that many are hardly typed by chance at the same time
+
 
 class IntendedEdit:
     """An edit of a known text, against which later texts of the document are judged."""
@@ -29,9 +31,11 @@ class IntendedEdit:
         self._ends_with_newline = intended.endswith("\n")
         self._only_final_newline = intended.removesuffix("\n") == self._plain_base.removesuffix("\n")
         self._only_line_ends = intended == self._plain_base
+        self._intended_length = len(intended)
+        self._longest_new = max((edit.new_text for edit in self._plain_edits), key=len, default="")
 
     def judge(self, text: str) -> Verdict:
-        """Whether ``text`` holds every hunk, provably lacks them, or was changed at the same place."""
+        """Whether ``text`` holds every hunk, provably lacks them, or was changed in a way that may be the edit."""
         if text == self._base:
             return "lacks"
         if holds_edits(self._base, self._edits, text):
@@ -41,7 +45,18 @@ class IntendedEdit:
         plain = plain_line_ends(text)
         if holds_edits(self._plain_base, self._plain_edits, plain) or self._holds_but_for_final_newline(plain):
             return "holds"
-        return "lacks" if lacks_edits(self._plain_base, self._plain_edits, plain) else "unclear"
+        if self._turned_up_elsewhere(plain) or not lacks_edits(self._plain_base, self._plain_edits, plain):
+            return "unclear"
+        return "lacks"
+
+    def _turned_up_elsewhere(self, plain: str) -> bool:
+        """Some editors apply by position to what is newer by then: the new text is there, in a wrong place.
+
+        A short one says little, for anybody types a letter, unless the text got exactly as long as it should.
+        """
+        if len(self._longest_new) < _DISTINCTIVE and (not self._longest_new or len(plain) != self._intended_length):
+            return False
+        return plain.count(self._longest_new) > self._plain_base.count(self._longest_new)
 
     def _holds_but_for_final_newline(self, plain: str) -> bool:
         if self._only_final_newline or plain.endswith("\n") == self._ends_with_newline:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import anyio
 import pytest
@@ -240,6 +240,26 @@ async def test_an_edit_that_an_editor_applies_by_position_over_newer_text_is_not
     outcome = await session.edit()
     assert session.shown == "zero\nTWO\ntwo\nthree\n"
     assert outcome.kind == "unknown"
+
+
+@pytest.mark.parametrize("kind", ["inserted", "short", "replaced"])
+@pytest.mark.parametrize("answer", ["truth", "false"])
+async def test_an_edit_that_landed_in_a_wrong_place_is_not_taken_for_one_that_changed_nothing(
+    answer: Literal["truth", "false"], kind: str, tmp_path: Path
+) -> None:
+    edit = {
+        "inserted": TextEdit(4, 4, "one and a half\n"),
+        "short": TextEdit(4, 4, "!"),
+        "replaced": TextEdit(4, 7, "two point five"),
+    }[kind]
+    session = start(tmp_path, replace(NEVER_CHECKING, answer=answer, tells_typing="when_flushed"))
+    after_the_reply(session.client)
+    # A line moved down, or a new one above: either way the edit is made one line off.
+    moved_down = [TextEdit(0, 4, ""), TextEdit(14, 14, "one\n")]
+    session.editor.change(session.path, moved_down if kind == "short" else [TextEdit(0, 0, "0\n")])
+    outcome = await session.edit(edits=[edit])
+    assert edit.new_text in session.shown
+    assert (outcome.kind, outcome.nothing_changed) == (UNKNOWN if answer == "truth" else AT_THE_SAME_PLACE)
 
 
 async def test_the_user_is_asked_and_may_agree_late(tmp_path: Path) -> None:
