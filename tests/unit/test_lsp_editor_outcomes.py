@@ -248,15 +248,15 @@ async def test_an_edit_that_landed_in_a_wrong_place_is_not_taken_for_one_that_ch
     answer: Literal["truth", "false"], kind: str, tmp_path: Path
 ) -> None:
     edit = {
-        "inserted": TextEdit(4, 4, "one and a half\n"),
+        "inserted": TextEdit(8, 8, "half way\n"),
         "short": TextEdit(4, 4, "!"),
-        "replaced": TextEdit(4, 7, "two point five"),
+        "replaced": TextEdit(8, 13, "drei!"),
     }[kind]
     session = start(tmp_path, replace(NEVER_CHECKING, answer=answer, tells_typing="when_flushed"))
     after_the_reply(session.client)
-    # A line moved down, or a new one above: either way the edit is made one line off.
+    # A line moved down, or new ones above: either way the edit is made in a wrong line.
     moved_down = [TextEdit(0, 4, ""), TextEdit(14, 14, "one\n")]
-    session.editor.change(session.path, moved_down if kind == "short" else [TextEdit(0, 0, "0\n")])
+    session.editor.change(session.path, moved_down if kind == "short" else [TextEdit(0, 0, "0\n00\n")])
     outcome = await session.edit(edits=[edit])
     assert edit.new_text in session.shown
     assert (outcome.kind, outcome.nothing_changed) == (UNKNOWN if answer == "truth" else AT_THE_SAME_PLACE)
