@@ -17,10 +17,10 @@ from ..limits import FILE_MAX_BYTES
 from ..support.blocking import run_blocking
 from ..support.byte_search import line_number
 from ..support.hunks import line_hunks
-from ..support.not_found import named_lines, why_not_found
+from ..support.not_found import looked_at, named_lines, why_not_found
 from ..support.paths import CwdInput, Roots, printable
 from ..support.places import Change, Places, TextPlace
-from ..support.replacing import Replacement, Span, count_up_to, occurrences, replacements
+from ..support.replacing import Replacement, Span, TooMixedError, count_up_to, occurrences, replacements
 
 if TYPE_CHECKING:
     from openbuffer.editor_access.port import EditorProvider
@@ -128,7 +128,13 @@ def _refuse_senseless(parsed: EditInput) -> None:
 def _edit(place: TextPlace, parsed: EditInput, max_bytes: int) -> _Edit:
     text = place.load(max_bytes)
     old = parsed.old_string.encode()
-    spans = _all_spans(text, old) if parsed.replace_all else [_only_span(text, old, parsed.old_string)]
+    try:
+        spans = _all_spans(text, old) if parsed.replace_all else [_only_span(text, old, parsed.old_string)]
+    except TooMixedError:
+        raise ToolFailure(
+            f"{text.path}: oldString mixes kinds of line ends, and so does the file, in too many places to compare; "
+            "nothing was changed. Give a shorter oldString, with plain line feeds only."
+        ) from None
     changes = replacements(text.utf8, spans, parsed.new_string.encode())
     if all(text.utf8[change.start : change.end] == change.new for change in changes):
         raise ToolFailure(
@@ -154,9 +160,10 @@ def _only_span(text: TextFile, old: bytes, old_string: str) -> Span:
     if not found:
         raise _not_found(text, old_string)
     total = max(len(found), count_up_to(text.utf8, old, _MOST_REPLACEMENTS))
+    times = f"more than {_MOST_REPLACEMENTS}" if total > _MOST_REPLACEMENTS else str(total)
     lines = named_lines([line_number(text.utf8, start) for start, _ in found], total)
     raise ToolFailure(
-        f"{text.path}: oldString was found {total} times, in {lines}; nothing was changed. Put more of the surrounding "
+        f"{text.path}: oldString was found {times} times, in {lines}; nothing was changed. Put more of the surrounding "
         "text into oldString to make it unique, or set replaceAll to replace every one."
     )
 
@@ -174,7 +181,7 @@ def _all_spans(text: TextFile, old: bytes) -> list[Span]:
 
 
 def _not_found(text: TextFile, old_string: str) -> ToolFailure:
-    why = why_not_found(text.utf8.decode(), old_string)
+    why = why_not_found(looked_at(text.utf8), old_string)
     return ToolFailure(f"{text.path}: oldString was not found; nothing was changed. {why}")
 
 

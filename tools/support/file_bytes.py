@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 PIECE_BYTES: Final = 256 * 1024
 """Fits the processor's second cache, so that looking at a piece several times costs little."""
 
+_LEAST_PIECE_BYTES: Final = 16 * 1024
+"""Files that grow, and those of some file systems, hold more than their size says; a byte at a time would take ages."""
+
 
 def file_pieces(fd: int, path: str, token: CancellationToken, max_bytes: int) -> Iterator[Bytes]:
     """The file from its start, through one buffer that is used again for each piece.
@@ -26,7 +29,7 @@ def file_pieces(fd: int, path: str, token: CancellationToken, max_bytes: int) ->
         ReadCancelledError: the token was cancelled.
         ReadByteLimitError: the file grew over ``max_bytes`` while it was being read.
     """
-    buffer = bytearray(min(PIECE_BYTES, os.fstat(fd).st_size + 1))
+    buffer = bytearray(min(PIECE_BYTES, max(os.fstat(fd).st_size + 1, _LEAST_PIECE_BYTES)))
     total = 0
     with FileIO(fd, closefd=False) as file:
         file.seek(0)
@@ -56,7 +59,7 @@ def file_bytes(fd: int, path: str, max_bytes: int) -> bytes:
     size = os.fstat(fd).st_size
     while total <= max_bytes:
         # One byte more than expected, so that the end of the file is mostly seen without a copy of what was read.
-        part = os.pread(fd, min(max(size - total, 0), max_bytes - total) + 1, total)
+        part = os.pread(fd, min(max(size - total + 1, _LEAST_PIECE_BYTES), max_bytes - total + 1), total)
         if not part:
             return parts[0] if len(parts) == 1 else b"".join(parts)
         parts.append(part)

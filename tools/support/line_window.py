@@ -9,9 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..limits import LINE_MAX_CHARS
-from .byte_search import Bytes, count
-
-_NARROW_ENOUGH_BYTES = 2048
+from .byte_search import Bytes, after_line_feed, count
 
 
 class LineWindow:
@@ -157,16 +155,4 @@ _FIRST_HUNDRED: Final = tuple(f"\n{number:6}\t" for number in range(100))
 
 def _after_line_feed(piece: Bytes, nth: int, inside: int) -> int:
     """The index right after the ``nth`` line feed (1 or more) of a piece that holds ``inside``; 0 for none."""
-    low, high, passed = 0, len(piece), 0
-    if nth == inside:
-        return piece.rfind(b"\n") + 1
-    while high - low > _NARROW_ENOUGH_BYTES:
-        middle = (low + high) // 2
-        within = count(piece, b"\n", low, middle)
-        if passed + within < nth:
-            low, passed = middle, passed + within
-        else:
-            high = middle
-    for _ in range(nth - passed):
-        low = piece.find(b"\n", low) + 1
-    return low
+    return piece.rfind(b"\n") + 1 if nth == inside else after_line_feed(piece, nth, 0, len(piece))

@@ -37,6 +37,8 @@ _UNESCAPE: Final = re.compile(r"\\([nt\"'])")
 _ESCAPES: Final = {"n": "\n", "t": "\t", '"': '"', "'": "'"}
 _TOKEN: Final = re.compile(r"\w+|[^\w\s]")
 _WORD: Final = re.compile(r"\w+")
+# No combining mark is a word character; no language stacks that many on one letter.
+_STACK: Final = re.compile(r"[^\w\x00-\u02ff]{31}")
 _LOOKALIKES: Final = str.maketrans(
     {
         **dict.fromkeys("\u2018\u2019\u201a\u02bc\u2032", "'"),
@@ -46,6 +48,11 @@ _LOOKALIKES: Final = str.maketrans(
         "\u2026": "...",
     }
 )
+
+
+def looked_at(utf8: bytes) -> str:
+    """The front of a text as ``why_not_found`` takes it, so that nobody decodes all of a large one."""
+    return utf8[: 4 * (_TEXT_CHARS + 1)].decode("utf-8", "ignore")
 
 
 def why_not_found(text: str, old: str) -> str:
@@ -108,7 +115,10 @@ def _blanks(text: str) -> str:
 
 
 def _lookalikes(text: str) -> str:
-    return unicodedata.normalize("NFC", text.translate(_LOOKALIKES))
+    plain = text.translate(_LOOKALIKES)
+    if any(all(map(unicodedata.combining, stack[0])) for stack in _STACK.finditer(plain)):
+        return plain  # sorting such a stack takes the square of its height
+    return unicodedata.normalize("NFC", plain)
 
 
 _FOLDS: Final[tuple[tuple[str, Fold], ...]] = (

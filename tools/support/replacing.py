@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from .byte_search import count, find
+from .byte_search import after_line_feed, count, find
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 Span: TypeAlias = tuple[int, int]
 
 _BARE_LINE_FEED = re.compile(rb"(?<!\r)\n")
-_LINE_END = rb"(?:\r\n|(?<!\r)\n)"
+_MOST_REJECTED_BYTES: Final = 20_000_000
+
+
+class TooMixedError(Exception):
+    """Comparing the line ends of ``oldString`` with those of the text would take too long. Never leaves the tools."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,9 @@ def occurrences(utf8: bytes, old: bytes, *, overlapping: bool = False) -> Iterat
     """Where ``old`` (not empty) matches, ascending.
 
     Overlapping places count when the question is whether a place is the only one; they do not when all are replaced.
+
+    Raises:
+        TooMixedError: line ends are mixed in both, and nearly match in too many places.
     """
     if b"\r" in utf8 and _BARE_LINE_FEED.search(old):
         return _across_line_ends(utf8, old, overlapping)
@@ -41,9 +48,11 @@ def occurrences(utf8: bytes, old: bytes, *, overlapping: bool = False) -> Iterat
 
 
 def count_up_to(utf8: bytes, old: bytes, most: int) -> int:
-    """How many places without overlap there are; stops counting soon after ``most``."""
+    """How many places without overlap there are; ``most + 1`` for more than ``most``."""
     if not _BARE_LINE_FEED.search(old) or b"\r" not in utf8:
-        return count(utf8, old)
+        # What is counted in the front stays counted, so that a text full of places is not counted to its end.
+        front = count(utf8, old, 0, min(len(utf8), (most + 1) * len(old)))
+        return min(front if front > most else count(utf8, old), most + 1)
     found = 0
     for _ in occurrences(utf8, old):
         found += 1
@@ -97,25 +106,66 @@ def _literal(utf8: bytes, old: bytes, overlapping: bool) -> Iterator[Span]:
 
 
 def _across_line_ends(utf8: bytes, old: bytes, overlapping: bool) -> Iterator[Span]:
-    """A regular expression, started only where the longest literal part of ``old`` is found.
+    """Looks for ``old`` with every line end made CRLF, in the text with every line end made CRLF.
 
-    The expression has nothing to try twice, so that the work stays linear whatever the text is.
+    A literal search is linear whatever the bytes are. In the text's own CRLF it finds the very places; where line
+    feeds were expanded, a place may be none, and its offsets have to be counted back.
     """
-    parts = _BARE_LINE_FEED.split(old)
-    longest = max(range(len(parts)), key=lambda index: len(parts[index]))
-    anchor = parts[longest] or b"\n"
-    most_before = sum(map(len, parts[:longest])) + 2 * longest + 2
-    pattern = re.compile(
-        _LINE_END.join(b"(%s)" % re.escape(part) if i == longest else re.escape(part) for i, part in enumerate(parts))
-    )
-    at = anchor_from = 0
-    while (found := find(utf8, anchor, anchor_from)) >= 0:
-        match = pattern.search(utf8, max(at, found - most_before))
-        if match is None:
-            return
-        yield match.span()
-        at = match.start() + 1 if overlapping else match.end()
-        anchor_from = match.start(1) + 1 if overlapping else match.end()
+    wanted = _all_crlf(old)
+    if count(utf8, b"\n") == count(utf8, b"\r\n"):
+        yield from _literal(utf8, wanted, overlapping)
+        return
+    expanded = _all_crlf(utf8)
+    offsets = _Offsets(utf8, expanded)
+    explicit = [number for number, part in enumerate(old.split(b"\n")[:-1]) if part.endswith(b"\r")]
+    rejected = 0
+    at = find(expanded, wanted)
+    while at >= 0:
+        start = offsets.of(at)
+        end = offsets.of(at + len(wanted), remember=False)
+        if _holds_explicit_returns(utf8[start:end], old, explicit):
+            yield start, end
+            at = find(expanded, wanted, at + 1 if overlapping else at + len(wanted))
+            continue
+        rejected += len(wanted)
+        if rejected > _MOST_REJECTED_BYTES:
+            raise TooMixedError
+        at = find(expanded, wanted, at + 1)
+
+
+def _all_crlf(text: bytes) -> bytes:
+    return text.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
+
+
+def _holds_explicit_returns(found: bytes, old: bytes, explicit: Sequence[int]) -> bool:
+    """Whether ``found`` has each carriage return that ``old`` writes itself: those were not put there by expanding."""
+    if old.endswith(b"\r") and not found.endswith(b"\r"):
+        return False
+    if not explicit:
+        return True
+    lines = found.split(b"\n")
+    return all(lines[number].endswith(b"\r") for number in explicit)
+
+
+class _Offsets:
+    """Counts offsets of the expanded text back to the text, line by line and only forward."""
+
+    def __init__(self, text: bytes, expanded: bytes) -> None:
+        self._text = text
+        self._expanded = expanded
+        self._line = self._expanded_line = 0
+
+    def of(self, offset: int, *, remember: bool = True) -> int:
+        """The offset in the text; ``remember`` makes the line it is in the first that is asked for again."""
+        passed = count(self._expanded, b"\n", self._expanded_line, offset)
+        if not passed:
+            return self._line + offset - self._expanded_line
+        expanded_line = self._expanded.rfind(b"\n", 0, offset) + 1
+        most = min(len(self._text), self._line + offset - self._expanded_line)
+        line = after_line_feed(self._text, passed, self._line, most)
+        if remember:
+            self._line, self._expanded_line = line, expanded_line
+        return line + offset - expanded_line
 
 
 def _line_ends_at(utf8: bytes, spans: Iterable[Span]) -> Iterator[bytes]:
