@@ -19,6 +19,9 @@ _numbers = itertools.count(1)
 
 BOM = b"\xef\xbb\xbf"
 WIDE = "a😋b é e\u0301 日本 x\n😋😋 y 😋\n"
+RUSSIAN = "Это первая строка текста на русском языке.\nx\n"
+RU1251 = RUSSIAN.encode("cp1251")
+CHINESE = "这是第一行中文文本。\n这是第二行也是中文。\nx\n"
 ODD = "a\u2028b\x0cc\x85d\x0be\nx\n"
 
 
@@ -76,6 +79,23 @@ CASES = [
         saved=b"\xe9\ny\n",
         options="++enc=latin1",
     ),
+    Case(
+        name="windows-1251",
+        disk=RUSSIAN.encode("cp1251"),
+        edit=("строка", "запись"),
+        saved=RUSSIAN.replace("строка", "запись").encode("cp1251"),
+        options="++enc=cp1251",
+    ),
+    Case(name="windows-1251 shown as latin1, ASCII", disk=RU1251, edit=("x", "y"), saved=RU1251.replace(b"x", b"y")),
+    Case(name="windows-1251 shown as latin1, Russian", disk=RU1251, edit=("x", "да"), saved=None),
+    Case(
+        name="GBK",
+        disk=CHINESE.encode("gbk"),
+        edit=("第二", "另外"),
+        saved=CHINESE.replace("第二", "另外").encode("gbk"),
+        options="++enc=cp936",
+    ),
+    Case(name="GBK, emoji", disk=CHINESE.encode("gbk"), edit=("x", "😋"), saved=None, options="++enc=cp936"),
     Case(
         name="utf-16le with BOM",
         disk=b"\xff\xfe" + "a é\nb\n".encode("utf-16-le"),

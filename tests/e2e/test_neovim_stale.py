@@ -147,12 +147,22 @@ def test_a_user_in_insert_mode_keeps_typing_through_an_edit(editor: Neovim, fold
 
 
 @pytest.mark.contract("B4", "E7", "E12")
-def test_edits_of_two_lines_at_once_for_fifty_rounds_lose_nothing(editor: Neovim, folder: Path) -> None:
-    file = folder / "a.txt"
+@pytest.mark.parametrize(("rounds", "flags"), [(10, {}), (50, {"debounce_text_changes": 10})], ids=["default", "quick"])
+def test_edits_of_two_lines_at_once_for_fifty_rounds_lose_nothing(
+    tmp_path: Path, rounds: int, flags: dict[str, int]
+) -> None:
+    root = tmp_path / "work"
+    root.mkdir()
+    file = root / "a.txt"
     file.write_text(HUNDRED)
-    editor.open(file)
+    with Neovim(tmp_path / "home", root, **flags) as editor:
+        editor.open(file)
+        _edit_two_lines_at_once(editor, file, rounds)
+
+
+def _edit_two_lines_at_once(editor: Neovim, file: Path, rounds: int) -> None:
     expected = HUNDRED.splitlines()
-    for round_ in range(50):
+    for round_ in range(rounds):
         calls: list[tuple[int, str, Call]] = []
         for line in (50, 75):
             old, new = expected[line - 1], f"{line} in round {round_}"
