@@ -191,6 +191,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
     "F2": (
         "e2e/test_bridge_files.py",
         "unit/test_file_pipeline.py",
+        "unit/test_hostile_text.py",
         "unit/test_line_window.py",
         "unit/test_read_tool.py",
     ),
@@ -219,6 +220,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "e2e/test_neovim_editing.py",
         "unit/test_edit_tool.py",
         "unit/test_file_pipeline.py",
+        "unit/test_hostile_text.py",
         "unit/test_replacing.py",
         "unit/test_text_places.py",
     ),
@@ -227,6 +229,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_edit_tool.py",
         "unit/test_editor_suite.py",
         "unit/test_file_pipeline.py",
+        "unit/test_hostile_text.py",
         "unit/test_lsp_editor_outcomes.py",
         "unit/test_memory_editor.py",
         "unit/test_replacing.py",

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import threading
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
 import pytest
 from openbuffer.tools import CancellationToken
 from openbuffer.tools.support.blocking import run_blocking
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 @pytest.mark.contract("T6")
@@ -43,6 +47,26 @@ async def test_work_that_was_cancelled_before_it_had_a_thread_never_runs() -> No
         scope.cancel()
         await run_blocking(CancellationToken(), lambda: ran.append(1))
     assert ran == []
+
+
+@pytest.mark.contract("T6")
+async def test_work_whose_thread_comes_to_it_after_the_cancellation_never_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[int] = []
+    queued: list[Callable[[], object]] = []
+
+    async def busy(work: Callable[[], object], *, abandon_on_cancel: bool) -> None:
+        assert abandon_on_cancel
+        queued.append(work)
+        await anyio.sleep_forever()
+
+    monkeypatch.setattr(anyio.to_thread, "run_sync", busy)
+    async with anyio.create_task_group() as group:
+        group.start_soon(run_blocking, CancellationToken(), lambda: ran.append(1))
+        await anyio.wait_all_tasks_blocked()
+        group.cancel_scope.cancel()
+    for work in queued:
+        work()
+    assert (len(queued), ran) == (1, [])
 
 
 async def test_results_and_errors_pass_through() -> None:

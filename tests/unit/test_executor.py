@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 from openbuffer.tools import (
     Capability,
@@ -88,6 +89,14 @@ class BrokenLog(InMemoryEventLog):
     async def append(self, event: Event) -> None:
         if isinstance(event, self.broken):
             raise OSError("disk full")
+        await super().append(event)
+
+
+class SlowLog(InMemoryEventLog):
+    """Takes a turn of the loop to write, as one on a disk does."""
+
+    async def append(self, event: Event) -> None:
+        await anyio.lowlevel.checkpoint()
         await super().append(event)
 
 
@@ -216,7 +225,7 @@ async def test_a_cancelled_call_ends_as_cancelled_and_is_recorded_as_such(step: 
         raise AssertionError
 
     probe = Probe(**{step: wait})
-    executor, log = pipeline(probe)
+    executor, log = pipeline(probe, log=SlowLog())
     ended: list[str] = []
 
     async def call() -> None:

@@ -150,6 +150,7 @@ async def test_the_schema_cannot_be_changed_behind_the_tool() -> None:
     schema = json.loads(json.dumps(SCHEMA))
     tool = create_function_tool("w", "Weather.", schema, echo)
     schema["additionalProperties"] = True
+    schema["properties"]["unit"] = {"type": "string"}
     with pytest.raises(ToolArgumentError):
         await tool.execute({"city": "Oslo", "unit": "K"})
     assert tool.input_schema == SCHEMA
