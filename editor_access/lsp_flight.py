@@ -74,6 +74,7 @@ class EditFlight:
         self._sent_at = slot.revision
         self._reply: Reply | None = None
         self._held: Document | None = None
+        self._before_held: str | None = None
 
     async def carry_out(self, send: _Send) -> EditOutcome:
         """Send, wait, judge. Ends by itself: each wait is bounded, and the request is dropped at the end."""
@@ -92,10 +93,13 @@ class EditFlight:
 
     def observe(self, opened: OpenDocument | None) -> None:
         """Look at each state as it comes: a user may undo what was done before anybody wakes."""
-        if opened is None or opened.out_of_sync is not None:
+        if self._held is not None or opened is None or opened.out_of_sync is not None:
             return
-        if self._intended.judge(opened.buffer.text) == "holds":
+        text = opened.buffer.text
+        if self._intended.may_hold(text) and self._intended.judge(text) == "holds":
             self._held = opened.snapshot(self._path)
+        else:
+            self._before_held = text
 
     async def _ask(self, send: _Send) -> None:
         try:
@@ -129,9 +133,16 @@ class EditFlight:
             if self._slot.open is None:
                 # didClose and didOpen in a row are a reload, which shows what became of the edit.
                 await self._until(lambda: self._slot.open is not None, self._timeouts.grace_s)
-        if self._held is not None:
-            return EditOutcome(kind="done", document=self._held)
-        return self._judged(reply)
+        return self._judged(reply) if self._held is None else self._made(self._held)
+
+    def _made(self, held: Document) -> EditOutcome:
+        if self._before_held is None or self._intended.spares(self._before_held, held.text):
+            return EditOutcome(kind="done", document=held)
+        return EditOutcome(
+            kind="not_done",
+            reason=f"{self._path}: the editor made the edit over a newer text than the one it was for, so that what was "
+            "changed in between may be gone; tell the user",
+        )
 
     async def _await_text(self) -> None:
         slot, limits = self._slot, self._timeouts

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from .port import TextEdit
-from .text import apply_edits, holds_edits, lacks_edits
+from .text import apply_edits, holds_edits, lacks_edits, minimal_edits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,6 +33,16 @@ class IntendedEdit:
         self._only_line_ends = intended == self._plain_base
         self._intended_length = len(intended)
         self._longest_new = max((edit.new_text for edit in self._plain_edits), key=len, default="")
+        self._longest_line = max(self._longest_new.split("\n"), key=len)
+
+    def may_hold(self, text: str) -> bool:
+        """False where ``judge`` would certainly not say that the text holds the edit; cheap."""
+        return self._longest_line in text
+
+    def spares(self, before: str, after: str) -> bool:
+        """Whether what had changed by ``before`` is still in ``after``, the text that holds the edit."""
+        before, after = plain_line_ends(before), plain_line_ends(after)
+        return holds_edits(self._plain_base, minimal_edits(self._plain_base, before), after)
 
     def judge(self, text: str) -> Verdict:
         """Whether ``text`` holds every hunk, provably lacks them, or was changed in a way that may be the edit."""

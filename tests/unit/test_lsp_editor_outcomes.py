@@ -262,6 +262,18 @@ async def test_an_edit_that_landed_in_a_wrong_place_is_not_taken_for_one_that_ch
     assert (outcome.kind, outcome.nothing_changed) == (UNKNOWN if answer == "truth" else AT_THE_SAME_PLACE)
 
 
+async def test_an_edit_that_was_made_over_what_was_typed_meanwhile_is_no_plain_success(tmp_path: Path) -> None:
+    session = start(tmp_path, replace(NEVER_CHECKING, tells_edit="before_reply"))
+    session.client.on_request = lambda: session.user_types(7)
+    outcome = await session.edit(edits=[TextEdit(4, 8, "TWO\n")])
+    assert session.shown == "one\nTWO\nthree\n"
+    assert (outcome.kind, outcome.nothing_changed) == AT_THE_SAME_PLACE
+    assert "may be gone" in outcome.reason
+    session.client.on_request = lambda: session.user_types(3)
+    assert (await session.edit(edits=[TextEdit(8, 14, "drei\n")])).kind == "done"
+    assert session.shown == "one+\nTWO\ndrei\n"
+
+
 async def test_the_user_is_asked_and_may_agree_late(tmp_path: Path) -> None:
     session = start(tmp_path, Temperament(asks_user=True), timeouts=PATIENT)
     async with asyncio.TaskGroup() as group:
