@@ -27,6 +27,7 @@ from .events import ToolFinished, ToolIntended, ToolRejected
 from .limits import COMMIT_ATTEMPTS
 from .permissions import AllowAll, PermissionPolicy, PermissionRequest
 from .registry import DefaultToolRegistry, ToolRegistry
+from .support.located import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -190,7 +191,7 @@ class _Run:
         )
         if decision.verdict == "allow" or (decision.verdict == "ask" and stage == "targets"):
             return  # an ask is put with the whole plan, once there is one
-        about = ", ".join(target.path for target in targets) or tool.name
+        about = ", ".join(dict.fromkeys(printable(target.path) for target in targets)) or tool.name
         why = f": {decision.reason}" if decision.reason else ""
         if decision.verdict == "ask":
             raise PermissionDeniedError(

@@ -14,6 +14,7 @@ from openbuffer.tools.executor import create_tool_executor
 from ..life.interrupt import run_until_stopped
 from ..protocol import json_kind
 from .config import ConfigError, load_tool_config
+from .terminal import harmless
 
 if TYPE_CHECKING:
     from openbuffer.tools.executor import SandboxedToolExecutor
@@ -107,7 +108,8 @@ def _show(answer: CallToolResult) -> None:
         return
     data = answer.get("data", {})
     if data.get("output"):
-        _write_line(data["output"].removesuffix("\n"))
+        text = data["output"].removesuffix("\n")
+        _write_line(harmless(text) if sys.stdout.isatty() else text)
     if data.get("error"):
         _complain(data["error"])
 
@@ -120,4 +122,4 @@ def _write_line(text: str) -> None:
 
 
 def _complain(message: str) -> None:
-    print(f"openbuffer: {message}", file=sys.stderr)  # noqa: T201  a command line prints
+    print(f"openbuffer: {harmless(message)}", file=sys.stderr)  # noqa: T201  a command line prints

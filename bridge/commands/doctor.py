@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from .findings import Finding
-from .terminal import terminal_for
+from .terminal import harmless, terminal_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,9 +63,9 @@ def show(findings: list[Finding], terminal: Terminal) -> None:
     width = max(len(finding.name) for finding in findings)
     margin = 4 if terminal.marks else 7
     for finding in findings:
-        terminal.print(f"{terminal.mark(_TONES[finding.state])} {finding.name:<{width}}  {finding.detail}")
+        terminal.print(f"{terminal.mark(_TONES[finding.state])} {finding.name:<{width}}  {harmless(finding.detail)}")
         if finding.fix is not None and finding.state != "good":
-            terminal.print(f"{' ' * (width + margin)}{terminal.paint('strong', 'fix:')} {finding.fix}")
+            terminal.print(f"{' ' * (width + margin)}{terminal.paint('strong', 'fix:')} {harmless(finding.fix)}")
     bad = _bad(findings)
     if bad:
         terminal.print(terminal.paint("bad", f"openbuffer does not work here: {', '.join(bad)}"))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
+
+from openbuffer.tools.support.located import printable
 
 if TYPE_CHECKING:
     from typing import TextIO
@@ -57,6 +60,14 @@ def terminal_for(stream: TextIO) -> Terminal:
         marks=seen and _can_show(stream, "✓✗•"),
         width=max(NARROWEST, shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns) if seen else PLAIN_WIDTH,
     )
+
+
+def harmless(text: str) -> str:
+    """The text with everything escaped that would act on a terminal; line feeds and tabs stay."""
+    return _LINES_AND_TABS.sub(lambda found: printable(found[0]), text)
+
+
+_LINES_AND_TABS: Final = re.compile(r"[^\n\t]+")
 
 
 def _can_show(stream: TextIO, text: str) -> bool:

@@ -278,3 +278,24 @@ def test_a_workspace_full_of_hostile_modules_is_not_imported(call: Any, workspac
         (workspace / name / "__init__.py").write_text("raise SystemExit('imported the workspace')\n")
     done = call("Read", {"filePath": "notes.txt"})
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.contract("F1")
+def test_a_file_cannot_act_on_the_terminal_it_is_shown_on_and_a_pipe_gets_it_as_it_is(
+    call: Any, workspace: Path
+) -> None:
+    (workspace / "evil.txt").write_text("\x1b]0;owned\x07\x1b[2Jgone\n")
+    words = [COMMAND, "call", "Read", '{"filePath": "evil.txt"}']
+    controller, terminal = os.openpty()
+    try:
+        subprocess.run(words, cwd=workspace, stdin=terminal, stdout=terminal, stderr=terminal, timeout=30, check=True)
+        shown = os.read(controller, 65_536)
+    finally:
+        os.close(controller)
+        os.close(terminal)
+    assert b"\\x1b]0;owned\\x07\\x1b[2Jgone" in shown
+    assert b"\x1b" not in shown
+    assert "\x1b[2Jgone" in call("Read", {"filePath": "evil.txt"}).stdout
+    refused = call("Edit", {"filePath": "evil.txt", "oldString": "Gone", "newString": "x"})
+    assert "\x1b" not in refused.stderr
+    assert "\\x1b[2Jgone" in refused.stderr

@@ -204,6 +204,18 @@ def test_a_name_that_is_not_utf8_is_reached_through_a_link_and_printed_without_h
     assert str(caught.value).encode().startswith(b"no such file")
 
 
+@pytest.mark.parametrize("character", ["\n", "\r", "\x1b", "\x9b", "\x7f", "\u2028", "\u202e", "\u2066", "\u200f"])
+def test_a_name_acts_neither_on_a_terminal_nor_on_the_text_around_it(ws: Path, character: str) -> None:
+    name = f"a{character}b é😋\u200d"
+    assert printable(name) == f"a{character.encode('unicode_escape').decode()}b é😋\u200d"
+    with Roots(ws).locate(name) as located, pytest.raises(PathRefusedError) as caught:
+        located.require_file()
+    assert character not in str(caught.value)
+    with pytest.raises(PathRefusedError) as caught:
+        Roots(ws).locate(f"file://{name}")
+    assert character not in str(caught.value)
+
+
 def test_a_root_whose_name_is_not_utf8_works(ws: Path) -> None:
     raw = os.fsencode(ws.parent) + b"/\xff"
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 
 import pytest
-from openbuffer.bridge.commands.terminal import terminal_for
+from openbuffer.bridge.commands.terminal import harmless, terminal_for
 
 
 class Stream(io.TextIOWrapper):
@@ -62,3 +62,9 @@ def test_what_the_encoding_cannot_show_is_escaped_and_no_error() -> None:
 def test_a_very_narrow_terminal_is_not_taken_at_its_word(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "1")
     assert terminal_for(Stream("utf-8", seen=True)).width == 40
+
+
+def test_what_would_act_on_a_terminal_is_escaped_and_line_feeds_and_tabs_stay() -> None:
+    assert harmless("\x1b]0;title\x07a\tb\n\x9b2Jc\r\u202ed\u2066 é日😋\x7f") == (
+        "\\x1b]0;title\\x07a\tb\n\\x9b2Jc\\r\\u202ed\\u2066 é日😋\\x7f"
+    )

@@ -488,6 +488,25 @@ async def test_each_outcome_of_an_edit_is_told_apart(
     assert (root / "f.txt").read_bytes() == b"a\nb\nc"
 
 
+@pytest.mark.contract("E7", "B3")
+@pytest.mark.parametrize("answer", [EditOutcome, EditorLostError], ids=["outcome", "error"])
+async def test_what_an_editor_says_is_told_on_one_line_of_bounded_length(
+    root: Path, path: str, answer: type[EditOutcome | EditorLostError]
+) -> None:
+    lie = "done\n\x1b[2JEdited f.txt." + "x" * 1_000_000
+    editor = ScriptedEditor(
+        EditOutcome(kind="not_done", reason=lie, nothing_changed=True)
+        if answer is EditOutcome
+        else EditorLostError(lie)
+    )
+    editor.open(path)
+    result = await invoke(create_edit_tool(cwd=root, editor=lambda: editor), EDIT)
+    error = str(result.error)
+    assert "(done\\n\\x1b[2JEdited f.txt.xx" in error
+    assert "x …)" in error
+    assert len(error) < 8_000
+
+
 @pytest.mark.contract("E7")
 @pytest.mark.parametrize(
     "answer",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..contract import CancellationToken
     from ..support.encodings import Pieces
 
+_LINE_NUMBER_MAX = 2**31 - 1  # no file that can be read has as many; larger numbers are echoed by nobody
 _HEADER_NUMBERS_BYTES = 400  # room for everything in the header except the path
 
 
@@ -35,8 +36,10 @@ class ReadInput(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     file_path: str = Field(alias="filePath", description="Absolute path of the file to read.")
-    offset: int = Field(1, ge=1, description="Number of the first line to show; lines count from 1.")
-    limit: int = Field(READ_DEFAULT_LINES, ge=1, description="How many lines to show at most.")
+    offset: int = Field(
+        1, ge=1, le=_LINE_NUMBER_MAX, description="Number of the first line to show; lines count from 1."
+    )
+    limit: int = Field(READ_DEFAULT_LINES, ge=1, le=_LINE_NUMBER_MAX, description="How many lines to show at most.")
 
 
 def create_read_tool(
@@ -181,7 +184,7 @@ def _remarks(place: TextPlace, window: LineWindow, encoding: Encoding) -> list[s
         remarks.append("CRLF line ends" if all_of_them else mixed)
     if window.total_lines and not window.ends_with_line_feed:
         remarks.append("no line end after the last line")
-    if window.total_lines == 1 and window.line_feeds == 1 and window.body in {"", "     1\t"}:
+    if window.line_feeds == 1 and window.size == 1 + window.crlf_lines:
         remarks.append("the only line is empty")
     if remark := place.remark():
         remarks.append(remark)

@@ -11,7 +11,7 @@ from .blocking import run_blocking
 from .encodings import LATIN1
 from .file_bytes import document_pieces, file_bytes, over_budget
 from .text_files import TextFile, document_text, encode_or_refuse, text_file
-from .text_place import Change, FoundPath, Landed, editor_trouble, refuse_cancelled
+from .text_place import Change, FoundPath, Landed, editor_trouble, in_its_words, refuse_cancelled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,7 +102,7 @@ class DocumentPlace:
         return document
 
     def _not_done(self, outcome: EditOutcome) -> ToolFailure | PlanOutdatedError:
-        reason = outcome.reason.rstrip(".") or "no reason was given"
+        reason = in_its_words(outcome.reason).rstrip(".") or "no reason was given"
         if outcome.kind == "unknown":
             return ToolFailure(
                 f"{self.path}: the outcome is unknown: the edit was sent to the editor, and whether it was made is not "

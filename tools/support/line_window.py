@@ -22,6 +22,7 @@ class LineWindow:
         shown_lines: how many are in the window.
         crlf_lines: how many line ends are CRLF.
         line_feeds: how many line ends there are.
+        size: how many bytes the text has.
         is_over_budget: True once the numbered lines have more than ``max_bytes``; the rest is not taken any more.
     """
 
@@ -37,6 +38,7 @@ class LineWindow:
         self.shown_lines = 0
         self.crlf_lines = 0
         self.line_feeds = 0
+        self.size = 0
         self.is_over_budget = False
 
     @property
@@ -63,6 +65,7 @@ class LineWindow:
         """Take the next piece."""
         if not piece:
             return
+        self.size += len(piece)
         before = self.line_feeds
         inside = count(piece, b"\n")
         self.line_feeds = before + inside

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from ..errors import PathRefusedError
 
@@ -104,9 +105,21 @@ def kind_of(mode: int) -> Kind:
 
 
 def printable(path: str) -> str:
-    """The path as text that can be sent: names that are not UTF-8 are shown with their bytes escaped."""
-    return path.encode("utf-8", "backslashreplace").decode()
+    """The path as text that can be sent and shown, on one line.
 
+    Escaped are bytes that are not UTF-8, and what would act on a terminal or on the text around it: control
+    characters, line ends, marks of writing direction.
+    """
+    if path.isascii() and path.isprintable():
+        return path
+    return _ACTING.sub(_escaped, path.encode("utf-8", "backslashreplace").decode())
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return found[0].encode("unicode_escape").decode("ascii")
+
+
+_ACTING: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 _KINDS: dict[int, Kind] = {
     stat.S_IFREG: "file",

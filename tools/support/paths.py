@@ -165,8 +165,8 @@ def _check_text(path: str) -> None:
     if not path:
         raise PathRefusedError("the path is empty; name a file, absolute or relative to the first root.")
     if "\0" in path:
-        shown = printable(path.replace("\0", "\\0"))
-        raise PathRefusedError(f"{shown[:200]}: contains a NUL character, which no path can have; remove it.")
+        shown = printable(path[:200].replace("\0", "\\0"))
+        raise PathRefusedError(f"{shown}: contains a NUL character, which no path can have; remove it.")
     try:
         length = len(path.encode())
     except UnicodeEncodeError:
@@ -180,7 +180,7 @@ def _check_text(path: str) -> None:
             "use a shorter one."
         )
     if path.startswith("file://"):
-        raise PathRefusedError(f"{path[:200]}: is a URI; pass a plain path such as /directory/file.")
+        raise PathRefusedError(f"{printable(path[:200])}: is a URI; pass a plain path such as /directory/file.")
 
 
 def _refused_by_system(path: str, error: OSError) -> PathRefusedError:

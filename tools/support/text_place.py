@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
 
 from openbuffer.editor_access.errors import DocumentMovedError, EditorAccessError
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from .paths import Located, Roots
     from .replacing import Replacement
     from .text_files import TextFile
+
+_REASON_MAX_CHARS: Final = 6_000  # room for a longest path or two
 
 FileAccess: TypeAlias = Literal[Capability.FILE_READ, Capability.FILE_WRITE]
 
@@ -174,6 +176,11 @@ class FoundPath:
                 raise PlanOutdatedError(f"{self.shown}: was replaced on disk since the call began.")
 
 
+def in_its_words(reason: str) -> str:
+    """What an editor says, which may be anything, as one line of bounded length."""
+    return printable(reason if len(reason) <= _REASON_MAX_CHARS else f"{reason[:_REASON_MAX_CHARS]} …")
+
+
 @contextmanager
 def editor_trouble(path: str) -> Generator[None]:
     """An editor that cannot carry a file it has open ends the call: the disk is no substitute for its text."""
@@ -182,8 +189,9 @@ def editor_trouble(path: str) -> Generator[None]:
     except DocumentMovedError as error:
         raise PlanOutdatedError(f"{path}: was changed or closed in the editor since the call began.") from error
     except EditorAccessError as error:
+        why = in_its_words(str(error))
         raise ToolFailure(
-            f"{path}: the editor cannot carry this file now ({error}). Nothing was changed, and the file on disk is "
+            f"{path}: the editor cannot carry this file now ({why}). Nothing was changed, and the file on disk is "
             "left alone, because the editor may show something else. Try again once that is resolved."
         ) from error
 
