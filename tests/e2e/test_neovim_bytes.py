@@ -184,7 +184,7 @@ MAY_REFUSE = {"mac", "mac as one line", "lone CR"}
 
 @pytest.fixture(scope="module")
 def editor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Neovim]:
-    yield from editor_in(tmp_path_factory.mktemp("nvim"))
+    yield from editor_in(tmp_path_factory.mktemp("nvim"), debounce_text_changes=10)
 
 
 @pytest.fixture
@@ -205,7 +205,7 @@ def test_the_bytes_are_right_after_saving(editor: Neovim, folder: Path, case: Ca
 def test_columns_are_right_in_every_position_encoding(tmp_path: Path, encoding: str) -> None:
     root = tmp_path / "work"
     root.mkdir()
-    with Neovim(tmp_path / "home", root, encodings=(encoding,)) as editor:
+    with Neovim(tmp_path / "home", root, encodings=(encoding,), debounce_text_changes=10) as editor:
         assert editor.lua("return vim.lsp.get_clients({ name = 'openbuffer' })[1].offset_encoding") == encoding
         for case in CASES:
             if b"\xf0" in case.disk:
