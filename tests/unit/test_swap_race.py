@@ -116,6 +116,12 @@ def test_a_read_never_gets_a_descriptor_outside(ws: Path, path: str) -> None:
     read_race(ws, path, TRIES)
 
 
+@pytest.mark.contract("P3")
+@pytest.mark.parametrize("path", ["dirs/it/f", "files/it"])
+def test_thirty_thousand_reads_the_way_this_system_does_them_leak_nothing(ws: Path, path: str) -> None:
+    read_race(ws, path, LONG_TRIES)
+
+
 @pytest.mark.slow
 @pytest.mark.contract("P3")
 @pytest.mark.parametrize("path", ["dirs/it/f", "files/it"])
