@@ -110,10 +110,6 @@ class Call:
     def answer(self, timeout_s: float = DEADLINE_S) -> Answer:
         return Answer(self.result(timeout_s))
 
-    @property
-    def done(self) -> bool:
-        return self._reply.done()
-
 
 class Neovim:
     """One editor process with one language client."""
