@@ -31,8 +31,8 @@ def window_of(text: str, *, first: int = 1, limit: int = 2000, size: int = 7, ma
     raw = text.encode()
     pieces = [raw[start : start + size] for start in range(0, len(raw), size)]
     window = LineWindow(first=first, limit=limit, max_bytes=max_bytes)
-    for piece in utf8_pieces("/f", lambda: pieces, UTF8):
-        window.feed(piece)
+    for piece, plain_line_feeds in utf8_pieces("/f", lambda: pieces, UTF8):
+        window.feed(piece, plain_line_feeds)
     window.finish()
     return window
 
@@ -56,6 +56,17 @@ def test_any_window_of_any_text_in_any_pieces_is_what_the_model_says(
     assert window.crlf_lines == text.count("\r\n")
     assert window.line_feeds == text.count("\n")
     assert window.ends_with_line_feed == text.endswith("\n")
+
+
+@pytest.mark.contract("F1")
+@pytest.mark.parametrize("first", [1, 9, 99, 100, 101, 9_950, 99_999, 999_900, 1_000_001])
+@pytest.mark.parametrize("limit", [1, 99, 101, 250])
+def test_numbers_of_any_size_are_right(first: int, limit: int) -> None:
+    lines = [f"line {number}" for number in range(first, first + limit)]
+    window = LineWindow(first=first, limit=limit, max_bytes=10**9)
+    window.feed(b"\n" * (first - 1) + "\n".join(lines).encode())
+    window.finish()
+    assert window.body == cat_n([""] * (first - 1) + lines, first, limit)
 
 
 @pytest.mark.contract("F2")

@@ -15,16 +15,18 @@ from ..contract import Capability, FunctionTool, InvocationResult, Plan, ToolCon
 from ..errors import ReadByteLimitError
 from ..limits import FILE_MAX_BYTES, LINE_MAX_CHARS, READ_DEFAULT_LINES, READ_OUTPUT_MAX_BYTES
 from ..support.blocking import run_blocking
-from ..support.encodings import Encoding, NotUtf8Error, encoding_by_mark, legacy_encoding, utf8_pieces
-from ..support.line_window import LineWindow
+from ..support.encodings import Encoding, NotUtf8Error, legacy_encoding, marked_text, utf8_pieces
+from ..support.line_window import LineWindow, utf8_length
 from ..support.paths import CwdInput, Roots
 from ..support.places import Places, TextPlace
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from openbuffer.editor_access.port import EditorProvider
 
     from ..contract import CancellationToken
-    from ..support.encodings import Pieces
+    from ..support.encodings import Pieces, TextPiece
 
 _LINE_NUMBER_MAX = 2**31 - 1  # no file that can be read has as many; larger numbers are echoed by nobody
 _HEADER_NUMBERS_BYTES = 400  # room for everything in the header except the path
@@ -122,25 +124,26 @@ def _read(asked: _Slice, token: CancellationToken) -> str:
     header = _header(asked, window, encoding)
     if window.shown_lines == 0:
         return header
-    output = f"{header}\n{window.body}"
-    if len(output) > asked.max_output_bytes or len(output.encode()) > asked.max_output_bytes:
+    output = "\n".join([header, *window.blocks])
+    if utf8_length(output) > asked.max_output_bytes:
         raise _output_over_budget(asked, window)
     return output
 
 
 def _scan(asked: _Slice, pieces: Pieces) -> tuple[LineWindow, Encoding]:
-    encoding = encoding_by_mark(pieces)
+    path = asked.place.path
+    encoding, text = marked_text(path, pieces)
     try:
-        return _window(asked, pieces, encoding), encoding
+        return _window(asked, text), encoding
     except NotUtf8Error as error:
-        encoding = legacy_encoding(asked.place.path, pieces, error)
-        return _window(asked, pieces, encoding), encoding
+        encoding = legacy_encoding(path, pieces, error)
+        return _window(asked, utf8_pieces(path, pieces, encoding)), encoding
 
 
-def _window(asked: _Slice, pieces: Pieces, encoding: Encoding) -> LineWindow:
+def _window(asked: _Slice, text: Iterable[TextPiece]) -> LineWindow:
     window = LineWindow(first=asked.offset, limit=asked.limit, max_bytes=asked.max_output_bytes)
-    for piece in utf8_pieces(asked.place.path, pieces, encoding):
-        window.feed(piece)
+    for piece, plain_line_feeds in text:
+        window.feed(piece, plain_line_feeds)
         if window.is_over_budget:
             raise _output_over_budget(asked, window)
     window.finish()

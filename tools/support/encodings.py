@@ -13,16 +13,20 @@ import codecs
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ..errors import TextRefusedError
-from .byte_search import Bytes
+from .byte_search import Bytes, PlainLines
 
 if TYPE_CHECKING:
     from charset_normalizer import CharsetMatch
 
 Pieces: TypeAlias = Callable[[], Iterable[Bytes]]
 """Gives the file's pieces, from its start each time it is called."""
+
+TextPiece: TypeAlias = tuple[Bytes, int | None]
+"""A piece of UTF-8, and its number of line feeds where that is known: then it is ASCII without a carriage return."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,7 @@ _MARKED: Final = (
     Encoding("utf-16-be", codecs.BOM_UTF16_BE),
     Encoding("utf-8", codecs.BOM_UTF8),
 )
+_LONGEST_MARK_BYTES: Final = 4
 _LABELS: Final = {
     "utf-8": "UTF-8",
     "utf-16-le": "UTF-16 LE",
@@ -97,37 +102,36 @@ def detect(path: str, pieces: Pieces) -> Encoding:
     Raises:
         TextRefusedError: binary, damaged, or in an encoding that does not give back the same bytes.
     """
-    encoding = encoding_by_mark(pieces)
+    encoding, text = marked_text(path, pieces)
     try:
-        for _ in utf8_pieces(path, pieces, encoding):
+        for _ in text:
             pass
     except NotUtf8Error as error:
         return legacy_encoding(path, pieces, error)
     return encoding
 
 
-def encoding_by_mark(pieces: Pieces) -> Encoding:
-    """The encoding that the file's byte-order mark states; UTF-8 when it has none."""
-    head = b""
-    for piece in pieces():
-        head += piece[:4]
-        if len(head) >= 4:
+def marked_text(path: str, pieces: Pieces) -> tuple[Encoding, Iterator[TextPiece]]:
+    """The encoding that the file's byte-order mark states, UTF-8 when it has none, and the text as ``utf8_pieces``."""
+    body = iter(pieces())
+    head: Bytes = b""
+    for piece in body:
+        head = head + piece if head else piece
+        if len(head) >= _LONGEST_MARK_BYTES:
             break
-    for encoding in _MARKED:
-        if head.startswith(encoding.mark):
-            return encoding
-    return UTF8
+        head = bytes(head)  # the next piece may overwrite this one
+    encoding = next((marked for marked in _MARKED if head.startswith(marked.mark)), UTF8)
+    return encoding, _utf8(path, chain((head,), body), encoding)
 
 
-def utf8_pieces(path: str, pieces: Pieces, encoding: Encoding) -> Iterator[Bytes]:
+def utf8_pieces(path: str, pieces: Pieces, encoding: Encoding) -> Iterator[TextPiece]:
     """The text as UTF-8 in pieces that end with a whole character; the byte-order mark is left out.
 
     Raises:
         NotUtf8Error: the encoding is UTF-8 and a piece is not; what was given before it is then void.
         TextRefusedError: binary, or not in the encoding at all.
     """
-    body = _without_mark(pieces(), encoding.mark)
-    return _checked(path, body, len(encoding.mark)) if encoding.codec == "utf-8" else _reencoded(path, body, encoding)
+    return _utf8(path, pieces(), encoding)
 
 
 class NotUtf8Error(Exception):
@@ -182,6 +186,11 @@ def slices(data: bytes) -> Iterator[bytes]:
     return (data[start : start + _PIECE_BYTES] for start in range(0, len(data), _PIECE_BYTES))
 
 
+def _utf8(path: str, pieces: Iterable[Bytes], encoding: Encoding) -> Iterator[TextPiece]:
+    body = _without_mark(pieces, encoding.mark)
+    return _checked(path, body, len(encoding.mark)) if encoding.codec == "utf-8" else _reencoded(path, body, encoding)
+
+
 def _without_mark(pieces: Iterable[Bytes], mark: bytes) -> Iterator[Bytes]:
     rest = len(mark)
     for piece in pieces:
@@ -192,21 +201,26 @@ def _without_mark(pieces: Iterable[Bytes], mark: bytes) -> Iterator[Bytes]:
             yield piece
 
 
-def _checked(path: str, pieces: Iterable[Bytes], offset: int) -> Iterator[Bytes]:
-    """The pieces themselves, proven to be UTF-8; almost free for ASCII."""
+def _checked(path: str, pieces: Iterable[Bytes], offset: int) -> Iterator[TextPiece]:
+    """The pieces themselves, proven to be UTF-8; almost free for plain lines."""
+    plain = PlainLines()
     pending = b""
     for piece in pieces:
+        if not pending and (line_feeds := plain.line_feeds(piece)) is not None:
+            offset += len(piece)
+            yield piece, line_feeds
+            continue
         if (nul := piece.find(b"\0")) >= 0:
             raise _binary(path, offset + len(pending) + nul)
         if not pending and piece.isascii():
             offset += len(piece)
-            yield piece
+            yield piece, None
             continue
         joined = pending + piece
         used = _utf8_length(joined, offset, final=False)
         pending = joined[used:]
         offset += used
-        yield joined[:used]
+        yield joined[:used], None
     _utf8_length(pending, offset, final=True)
 
 
@@ -218,12 +232,12 @@ def _utf8_length(data: bytes, offset: int, *, final: bool) -> int:
         raise NotUtf8Error(offset + error.start, data[error.start]) from None
 
 
-def _reencoded(path: str, pieces: Iterable[Bytes], encoding: Encoding) -> Iterator[bytes]:
+def _reencoded(path: str, pieces: Iterable[Bytes], encoding: Encoding) -> Iterator[TextPiece]:
     decoder = codecs.getincrementaldecoder(encoding.codec)("strict")
     try:
         for piece in pieces:
-            yield _text_as_utf8(path, decoder.decode(piece), encoding)
-        yield _text_as_utf8(path, decoder.decode(b"", final=True), encoding)
+            yield _text_as_utf8(path, decoder.decode(piece), encoding), None
+        yield _text_as_utf8(path, decoder.decode(b"", final=True), encoding), None
     except UnicodeDecodeError:
         raise TextRefusedError(
             f"{path}: starts with the byte-order mark of {encoding.label} but is not valid {encoding.label}; "

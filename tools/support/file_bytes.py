@@ -15,8 +15,11 @@ if TYPE_CHECKING:
     from ..contract import CancellationToken
     from .byte_search import Bytes
 
-PIECE_BYTES: Final = 256 * 1024
-"""Fits the processor's second cache, so that looking at a piece several times costs little."""
+PIECE_BYTES: Final = 96 * 1024
+"""Fits the processor's second cache, so that looking at a piece several times costs little.
+
+From 128 KiB on, the C library would get each buffer from the system and give it back, which costs more than reading.
+"""
 
 _LEAST_PIECE_BYTES: Final = 16 * 1024
 """Files that grow, and those of some file systems, hold more than their size says; a byte at a time would take ages."""
@@ -45,7 +48,13 @@ def file_pieces(fd: int, path: str, token: CancellationToken, max_bytes: int) ->
                     f"{path}: grew over the budget of {max_bytes} bytes while it was being read. "
                     "Read it again when nothing writes to it, or search it instead (Grep, where that tool is offered)."
                 )
-            yield buffer if size == len(buffer) else buffer[:size]
+            whole = size == len(buffer)
+            del buffer[size:]  # nothing, or shrinks it where it is: a slice would be a copy
+            yield buffer
+            if not whole:
+                buffer = bytearray(_LEAST_PIECE_BYTES)  # mostly nothing more comes
+            elif size < PIECE_BYTES:
+                buffer = bytearray(PIECE_BYTES)
 
 
 def file_bytes(fd: int, path: str, max_bytes: int) -> bytes:

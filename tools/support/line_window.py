@@ -47,6 +47,11 @@ class LineWindow:
         return self._last_byte == b"\n"
 
     @property
+    def blocks(self) -> list[str]:
+        """The numbered lines in blocks, each with a line feed except the last of its block."""
+        return self._blocks
+
+    @property
     def body(self) -> str:
         """The numbered lines, each with a line feed except the last."""
         return "\n".join(self._blocks)
@@ -61,21 +66,24 @@ class LineWindow:
             lines += 1
         return lines
 
-    def feed(self, piece: Bytes) -> None:
-        """Take the next piece."""
+    def feed(self, piece: Bytes, plain_line_feeds: int | None = None) -> None:
+        """Take the next piece; ``plain_line_feeds`` is how many line feeds it has, if it has no carriage return."""
         if not piece:
             return
         self.size += len(piece)
         before = self.line_feeds
-        inside = count(piece, b"\n")
+        inside = count(piece, b"\n") if plain_line_feeds is None else plain_line_feeds
         self.line_feeds = before + inside
-        self._count_crlf(piece, inside)
+        if self._last_byte == b"\r" and piece[0] == ord("\n"):
+            self.crlf_lines += 1
+        if plain_line_feeds is None and piece.find(b"\r") >= 0:
+            self.crlf_lines += count(piece, b"\r\n")
         self._last_byte = bytes(piece[-1:])
         if before >= self._last or self.line_feeds < self._first - 1 or self.is_over_budget:
             return
         start = 0 if before >= self._first - 1 else _after_line_feed(piece, self._first - 1 - before, inside)
         end = len(piece) if self.line_feeds < self._last else _after_line_feed(piece, self._last - before, inside)
-        self._take(piece[start:end].decode())
+        self._take(str(memoryview(piece)[start:end], "utf-8"))
 
     def finish(self) -> None:
         """The text has ended."""
@@ -84,30 +92,24 @@ class LineWindow:
         if unfinished and self._first <= self.total_lines <= self._last:
             self._emit([self._line.close(by_line_feed=False)])
 
-    def _count_crlf(self, piece: Bytes, line_feeds: int) -> None:
-        if line_feeds and self._last_byte == b"\r" and piece[0] == ord("\n"):
-            self.crlf_lines += 1
-        if piece.find(b"\r") >= 0:
-            self.crlf_lines += count(piece, b"\r\n")
-
     def _take(self, text: str) -> None:
-        head, *rest = text.split("\n")
-        self._line.extend(head)
-        if not rest:
-            return
-        *whole, tail = rest
-        if "\r" in text:
-            whole = [line.removesuffix("\r") for line in whole]
-        if whole and max(map(len, whole)) > LINE_MAX_CHARS:
-            whole = [line if len(line) <= LINE_MAX_CHARS else _cut(line, len(line)) for line in whole]
-        self._emit([self._line.close(by_line_feed=True), *whole])
+        lines = text.split("\n")
+        first, tail = lines[0], lines.pop()
+        if lines:
+            if "\r" in text:
+                lines = [line.removesuffix("\r") for line in lines]
+            if _may_hold_long_line(text):
+                lines = [line if len(line) <= LINE_MAX_CHARS else _cut(line, len(line)) for line in lines]
+            self._line.extend(first)
+            lines[0] = self._line.close(by_line_feed=True)
+            self._emit(lines)
         self._line.extend(tail)
 
     def _emit(self, lines: list[str]) -> None:
         if self.is_over_budget:
             return
         numbered = _numbered(lines, self._first + self.shown_lines)
-        self._block_bytes += len(numbered.encode()) + bool(self._blocks)
+        self._block_bytes += utf8_length(numbered) + bool(self._blocks)
         self._blocks.append(numbered)
         self.shown_lines += len(lines)
         self.is_over_budget = self._block_bytes > self._max_bytes
@@ -136,24 +138,44 @@ class _UnfinishedLine:
         return line
 
 
+def utf8_length(text: str) -> int:
+    """How many bytes the text has as UTF-8."""
+    return len(text) if text.isascii() else len(text.encode())
+
+
 def _cut(line: str, length: int) -> str:
     return f"{line[:LINE_MAX_CHARS]} … (line cut: {LINE_MAX_CHARS} of {length} characters shown)"
 
 
+def _may_hold_long_line(text: str) -> bool:
+    """False when every line surely has at most ``LINE_MAX_CHARS``; looks at few of the line ends."""
+    start = 0
+    while len(text) - start > LINE_MAX_CHARS:
+        end = text.rfind("\n", start, start + LINE_MAX_CHARS + 1)
+        if end < 0:
+            return True
+        start = end + 1
+    return False
+
+
 def _numbered(lines: list[str], first: int) -> str:
-    """The ``cat -n`` form of all lines, at a quarter of what formatting each by itself costs."""
-    prefixes: list[str] = []
+    """The ``cat -n`` form of all lines, at an eighth of what formatting each by itself costs."""
+    first_digits: list[str] = []
+    last_digits: list[str] = []
     for hundred in range(first // 100, (first + len(lines) - 1) // 100 + 1):
-        first_digits = f"\n{hundred:4}"
-        prefixes += [first_digits + rest for rest in _LAST_DIGITS] if hundred else _FIRST_HUNDRED
-    values = [""] * (2 * len(lines))
-    values[0::2] = prefixes[first % 100 : first % 100 + len(lines)]
-    values[1::2] = lines
-    return "".join(values)[1:]
+        first_digits += [f"\n{hundred:4}" if hundred else "\n    "] * 100
+        last_digits += _LAST_DIGITS if hundred else _BELOW_HUNDRED
+    shown = slice(first % 100, first % 100 + len(lines))
+    parts = [""] * (3 * len(lines))
+    parts[0::3] = first_digits[shown]
+    parts[0] = parts[0][1:]
+    parts[1::3] = last_digits[shown]
+    parts[2::3] = lines
+    return "".join(parts)
 
 
 _LAST_DIGITS: Final = tuple(f"{number:02}\t" for number in range(100))
-_FIRST_HUNDRED: Final = tuple(f"\n{number:6}\t" for number in range(100))
+_BELOW_HUNDRED: Final = tuple(f"{number:2}\t" for number in range(100))
 
 
 def _after_line_feed(piece: Bytes, nth: int, inside: int) -> int:
