@@ -204,6 +204,25 @@ async def test_the_text_counts_whether_it_comes_before_or_after_the_reply(tmp_pa
         assert session.document.text == "one\nTWO\nthree\n"
 
 
+async def test_typing_that_is_told_before_the_edit_is_not_taken_for_the_last_word(tmp_path: Path) -> None:
+    session = start(tmp_path, Temperament(stale="applied", tells_edit="when_flushed"), timeouts=PATIENT)
+    session.client.on_request = lambda: session.user_types(ELSEWHERE)
+    outcomes: list[EditOutcome] = []
+
+    async def edit() -> None:
+        outcomes.append(await session.edit())
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(edit)
+        await anyio.wait_all_tasks_blocked()
+        # The client has said "applied", and its newest text is the one with what was typed.
+        assert session.document.text == "one+\ntwo\nthree\n"
+        assert outcomes == []
+        session.client.flush()
+    assert [outcome.kind for outcome in outcomes] == ["done"]
+    assert session.shown == "one+\nTWO\nthree\n"
+
+
 async def test_a_stale_edit_that_an_editor_skips_saying_applied_is_not_reported_as_done(tmp_path: Path) -> None:
     session = start(tmp_path, replace(LYING, tells_typing="when_flushed"))
     after_the_reply(session.client)
