@@ -140,7 +140,7 @@ class EditFlight:
             return EditOutcome(kind="done", document=held)
         return EditOutcome(
             kind="not_done",
-            reason=f"{self._path}: the editor made the edit over a newer text than the one it was for, so that what was "
+            reason=f"{self._path}: the editor made the edit over a newer text than the one it was for, and what was "
             "changed in between may be gone; tell the user",
         )
 
