@@ -291,7 +291,7 @@ def test_what_may_not_be_entered_or_read_is_refused_with_the_reason(public: Path
     )
     assert answer == [
         (
-            "PathRefusedError locked/f: cannot be opened (Permission denied). A directory on the way may not be "
+            "UnresolvedPathError locked/f: cannot be opened (Permission denied). A directory on the way may not be "
             "entered; its permissions have to be changed first."
         ),
         f"file {public}/f",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from ..errors import PathRefusedError
 from .boundary import PathMovedError
 from .descriptor_path import DIRECTORY_FLAGS, proc_device, system_path
-from .located import printable
+from .located import UnresolvedPathError, printable
 from .open_leaf import in_proc, missing_leaf, open_leaf, root_itself
 
 if TYPE_CHECKING:
@@ -32,12 +32,16 @@ def walk(boundary: Boundary, asked: str) -> Located:
 
     Raises:
         PathMovedError: something changed meanwhile; look again.
-        PathRefusedError: it leaves the roots, or cannot be resolved.
-        OSError: whatever opening may raise.
+        UnresolvedPathError: it leads out of the roots from inside, or cannot be resolved.
+        PathRefusedError: it is outside the roots, or a root cannot be used.
     """
     walker = _Walker(boundary, asked)
     try:
         return walker.run()
+    except PathRefusedError as refusal:
+        raise walker.stuck(refusal) from refusal
+    except OSError as error:
+        raise walker.stuck(_refused_by_system(asked, error)) from error
     except BaseException:
         walker.close()
         raise
@@ -51,8 +55,17 @@ class _Walker:
         self._root: Root
         self._names: list[str] = []  # of the directory that is open now, below its root
         self._pending: list[str] = []  # innermost first
+        self._at: str | None = None  # what is looked at now
         self._links = 0
         self._steps = 0
+
+    def stuck(self, refusal: PathRefusedError) -> PathRefusedError:
+        """Give up: the refusal with the place that it tells about."""
+        self.close()
+        if self._at is None:
+            return refusal
+        behind = [name for name in reversed(self._pending) if name not in {".", ".."}]
+        return UnresolvedPathError(str(refusal), os.path.join(self._at, *behind))
 
     def close(self) -> None:
         if self._fd >= 0:
@@ -68,6 +81,7 @@ class _Walker:
             name = self._pending.pop()
             if name == ".":
                 continue
+            self._at = self._place() if name == ".." else os.path.join(self._place(), name)
             if name == "..":
                 self._up()
                 continue
@@ -227,3 +241,18 @@ def _components(path: str) -> list[str]:
     names = [name for name in way if name not in {"", "."}]
     names.append(last or ".")
     return names
+
+
+def _refused_by_system(path: str, error: OSError) -> PathRefusedError:
+    reason = _REASONS.get(error.errno or 0, "Check the path.")
+    return PathRefusedError(f"{printable(path)}: cannot be opened ({error.strerror or error}). {reason}")
+
+
+_REASONS: Final = {
+    errno.EACCES: "A directory on the way may not be entered; its permissions have to be changed first.",
+    errno.EPERM: "A directory on the way may not be entered; its permissions have to be changed first.",
+    errno.ENAMETOOLONG: "One of its names is too long; use a shorter one.",
+    errno.ELOOP: "It leads through too many links; name the file itself.",
+    errno.EMFILE: "This process has too many open files; try again later.",
+    errno.ENFILE: "The system has too many open files; try again later.",
+}

@@ -17,6 +17,18 @@ if TYPE_CHECKING:
 Kind = Literal["file", "directory", "fifo", "socket", "device", "missing", "other"]
 
 
+class UnresolvedPathError(PathRefusedError):
+    """What lies on the way kept a path from being resolved.
+
+    ``place`` is where that is, canonical and inside the roots, with the rest of the path behind it. The text tells
+    what is there, so the gate is asked about ``place`` before anybody sees it.
+    """
+
+    def __init__(self, message: str, place: str) -> None:
+        super().__init__(message)
+        self.place = place
+
+
 @dataclass(slots=True, kw_only=True)
 class Located:
     """One place below a root, with the descriptors that hold on to it. Close it, or use it as a context manager.

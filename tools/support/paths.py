@@ -7,7 +7,6 @@ it is being looked at is refused and not followed.
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 from collections.abc import Sequence
@@ -73,6 +72,7 @@ class Roots:
         the gate was asked about the canonical path.
 
         Raises:
+            UnresolvedPathError: something on the way is in the way.
             PathRefusedError: no path, outside the roots, in /proc, or not to be resolved; the text says why and
                 what to do.
         """
@@ -82,14 +82,11 @@ class Roots:
                 f"{printable(file_path)}: this system cannot open files relative to a directory, so that it cannot be "
                 "made sure that a path stays in the workspace; file tools are not available here."
             )
-        try:
-            for _ in range(_ATTEMPTS):
-                try:
-                    return self._directly(file_path) or walk(self._boundary, file_path)
-                except PathMovedError:
-                    continue
-        except OSError as error:
-            raise _refused_by_system(file_path, error) from error
+        for _ in range(_ATTEMPTS):
+            try:
+                return self._directly(file_path) or walk(self._boundary, file_path)
+            except PathMovedError:
+                continue
         raise PathRefusedError(
             f"{printable(file_path)}: keeps changing while it is being opened; something else is replacing it. "
             "Try again later."
@@ -181,18 +178,3 @@ def _check_text(path: str) -> None:
         )
     if path.startswith("file://"):
         raise PathRefusedError(f"{printable(path[:200])}: is a URI; pass a plain path such as /directory/file.")
-
-
-def _refused_by_system(path: str, error: OSError) -> PathRefusedError:
-    reason = _REASONS.get(error.errno or 0, "Check the path.")
-    return PathRefusedError(f"{printable(path)}: cannot be opened ({error.strerror or error}). {reason}")
-
-
-_REASONS = {
-    errno.EACCES: "A directory on the way may not be entered; its permissions have to be changed first.",
-    errno.EPERM: "A directory on the way may not be entered; its permissions have to be changed first.",
-    errno.ENAMETOOLONG: "One of its names is too long; use a shorter one.",
-    errno.ELOOP: "It leads through too many links; name the file itself.",
-    errno.EMFILE: "This process has too many open files; try again later.",
-    errno.ENFILE: "The system has too many open files; try again later.",
-}

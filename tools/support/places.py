@@ -10,11 +10,12 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from ..contract import InvocationResult, Plan
+from ..contract import FileTarget, InvocationResult, Plan
 from ..errors import ToolFailure
 from .blocking import run_blocking
 from .disk_place import DiskPlace
 from .document_place import DocumentPlace
+from .located import UnresolvedPathError
 from .text_place import Change, FileAccess, FoundPath, Landed, TextPlace
 
 if TYPE_CHECKING:
@@ -47,11 +48,16 @@ class Places:
         A failure after the admission settles the plan, which then still tells its targets.
 
         Raises:
-            PathRefusedError: the path is outside of the roots or cannot be resolved.
+            PathRefusedError: the path is outside of the roots.
             PermissionDeniedError: the gate said no; nothing was looked at.
         """
         with ExitStack() as resources:
-            located = await run_blocking(context.cancellation, lambda: self._roots.locate(file_path))
+            try:
+                located = await run_blocking(context.cancellation, lambda: self._roots.locate(file_path))
+            except UnresolvedPathError as refusal:
+                stuck = tuple(FileTarget(path=refusal.place, access=access) for access in accesses)
+                await context.admit(stuck)
+                return Plan(targets=stuck, settled=InvocationResult.failed(str(refusal)))
             resources.callback(located.close)
             found = FoundPath(self._roots, self._editor, file_path, located, accesses)
             targets = found.targets("undecided", exists=located.status is not None)
