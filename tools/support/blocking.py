@@ -22,28 +22,25 @@ async def run_blocking(token: CancellationToken, work: Callable[[], T]) -> T:
     When the caller is cancelled, the token is set, the thread is waited for, and only then the cancellation
     goes on: a cancelled call has really stopped. A result that came in the meantime is dropped.
     """
+    # Whoever takes ``turn`` first decides whether the work is done at all: the thread, or a caller that was cancelled
+    # while it waited for a thread. Locks alone, because this is paid at every step of every call.
     turn = threading.Lock()
-    started = dropped = False
-    finished = threading.Event()
+    running = threading.Lock()
+    running.acquire()
 
     def run() -> T | None:
-        nonlocal started
-        with turn:
-            if dropped:
-                return None
-            started = True
+        if not turn.acquire(blocking=False):
+            return None
         try:
             return work()
         finally:
-            finished.set()
+            running.release()
 
     try:
         return await anyio.to_thread.run_sync(run, abandon_on_cancel=True)  # type: ignore[return-value]  # None only when dropped, and then nobody awaits it
     except anyio.get_cancelled_exc_class():
         token.cancel()
-        with turn:
-            dropped = True
-        if started:
+        if not turn.acquire(blocking=False) and not running.acquire(blocking=False):
             with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(finished.wait)
+                await anyio.to_thread.run_sync(running.acquire)
         raise
