@@ -101,6 +101,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_read_tool.py",
     ),
     "T4": (
+        "unit/test_denied_paths.py",
         "unit/test_edit_tool.py",
         "unit/test_function_tool.py",
         "unit/test_read_tool.py",
@@ -118,6 +119,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_blocking.py",
         "unit/test_editor_suite.py",
         "unit/test_executor.py",
+        "unit/test_file_pipeline.py",
         "unit/test_lsp_editor_outcomes.py",
         "unit/test_read_tool.py",
         "unit/test_text_places.py",
@@ -146,6 +148,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
     "P1": (
         "e2e/test_cli_call.py",
         "e2e/test_neovim_reading.py",
+        "unit/test_denied_paths.py",
         "unit/test_file_pipeline.py",
         "unit/test_paths.py",
         "unit/test_paths_properties.py",
@@ -155,6 +158,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "e2e/test_cli_call.py",
         "e2e/test_neovim_reading.py",
         "unit/test_atomic.py",
+        "unit/test_denied_paths.py",
         "unit/test_file_pipeline.py",
         "unit/test_paths.py",
         "unit/test_paths_refused.py",
@@ -182,6 +186,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
     "F1": (
         "e2e/test_bridge_files.py",
         "e2e/test_cli_call.py",
+        "unit/test_byte_search.py",
         "unit/test_edit_tool.py",
         "unit/test_line_window.py",
         "unit/test_paths_refused.py",
@@ -190,6 +195,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
     ),
     "F2": (
         "e2e/test_bridge_files.py",
+        "unit/test_byte_search.py",
         "unit/test_file_pipeline.py",
         "unit/test_hostile_text.py",
         "unit/test_line_window.py",
@@ -226,6 +232,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
     ),
     "F6": (
         "e2e/test_neovim_bytes.py",
+        "unit/test_byte_search.py",
         "unit/test_edit_tool.py",
         "unit/test_editor_suite.py",
         "unit/test_file_pipeline.py",
@@ -336,6 +343,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
     ),
     "X2": ("unit/test_executor.py",),
     "X4": (
+        "unit/test_denied_paths.py",
         "unit/test_executor.py",
         "unit/test_file_pipeline.py",
     ),
@@ -372,6 +380,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_lsp_editor_documents.py",
         "unit/test_messages.py",
         "unit/test_parent_process.py",
+        "unit/test_text_places.py",
     ),
     "B4": (
         "e2e/test_bridge_editors.py",

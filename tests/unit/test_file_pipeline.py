@@ -8,7 +8,15 @@ from typing import Any
 
 import pytest
 from openbuffer.editor_access.memory import MemoryEditor
-from openbuffer.tools import Hunk, PermissionDeniedError, PlanOutdatedError, ReadByteLimitError, ToolContext
+from openbuffer.tools import (
+    CancellationToken,
+    Hunk,
+    PermissionDeniedError,
+    PlanOutdatedError,
+    ReadByteLimitError,
+    ToolCancelledError,
+    ToolContext,
+)
 from openbuffer.tools import create_function_tool as strictly_checked
 from openbuffer.tools.config import ToolConfig, build_tools
 from openbuffer.tools.event_log import InMemoryEventLog
@@ -218,3 +226,14 @@ async def test_the_configured_ceiling_holds_for_every_tool(root: Path) -> None:
         result = await executor.call(name, arguments)
         assert "over the budget of 13 bytes" in result.value["error"]
     assert (root / "f.txt").read_bytes() == TEXT
+
+
+@pytest.mark.contract("T6")
+async def test_finding_out_an_encoding_ends_with_its_call(root: Path) -> None:
+    (root / "f.txt").write_bytes("Le café est à côté, déjà vu.\n".encode("latin-1") * 20)
+    context = ToolContext(cancellation=CancellationToken())
+    context.cancellation.cancel()
+    for tool in build_tools(ToolConfig(roots=(root,)))[1:]:
+        parsed = tool.validate(dict(calls("f.txt"))[tool.name])
+        with pytest.raises(ToolCancelledError, match=r"f\.txt: the call was cancelled; nothing was changed"):
+            await tool.prepare(parsed, context)

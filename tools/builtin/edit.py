@@ -25,6 +25,7 @@ from ..support.replacing import Replacement, Span, TooMixedError, count_up_to, o
 if TYPE_CHECKING:
     from openbuffer.editor_access.port import EditorProvider
 
+    from ..contract import CancellationToken
     from ..support.text_files import TextFile
 
 _MOST_REPLACEMENTS: Final = 1_000_000
@@ -75,7 +76,9 @@ def create_edit_tool(
 
         async def fill(place: TextPlace, plan: Plan) -> None:
             place.require_text()
-            made = await run_blocking(context.cancellation, lambda: _edit(place, parsed, max_bytes))
+            made = await run_blocking(
+                context.cancellation, lambda: _edit(place, parsed, max_bytes, context.cancellation)
+            )
             plan.state = made
             plan.change = made.file_change
 
@@ -125,8 +128,8 @@ def _refuse_senseless(parsed: EditInput) -> None:
         raise ToolFailure(f"{path}: oldString and newString are the same, so nothing would change; give the new text.")
 
 
-def _edit(place: TextPlace, parsed: EditInput, max_bytes: int) -> _Edit:
-    text = place.load(max_bytes)
+def _edit(place: TextPlace, parsed: EditInput, max_bytes: int, token: CancellationToken) -> _Edit:
+    text = place.load(max_bytes, token)
     old = parsed.old_string.encode()
     try:
         spans = _all_spans(text, old) if parsed.replace_all else [_only_span(text, old, parsed.old_string)]

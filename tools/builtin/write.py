@@ -23,6 +23,7 @@ from ..support.text_files import uses_crlf_only
 if TYPE_CHECKING:
     from openbuffer.editor_access.port import EditorProvider
 
+    from ..contract import CancellationToken
     from ..support.text_files import TextFile
 
 _MARK = "\ufeff"
@@ -56,7 +57,9 @@ def create_write_tool(
 
     async def prepare(parsed: WriteInput, context: ToolContext) -> Plan:
         async def fill(place: TextPlace, plan: Plan) -> None:
-            made = await run_blocking(context.cancellation, lambda: _write(place, parsed.content, max_bytes))
+            made = await run_blocking(
+                context.cancellation, lambda: _write(place, parsed.content, max_bytes, context.cancellation)
+            )
             if place.exists and not made.file_change.hunks:
                 plan.settled = _unchanged(made)
             plan.state = made
@@ -101,8 +104,8 @@ class _Write:
     kept: tuple[str, ...]
 
 
-def _write(place: TextPlace, content: str, max_bytes: int) -> _Write:
-    before = place.load(max_bytes)
+def _write(place: TextPlace, content: str, max_bytes: int, token: CancellationToken) -> _Write:
+    before = place.load(max_bytes, token)
     body, kept = _kept(place, before, content)
     utf8 = body.encode()
     changes = narrowed(before.utf8, utf8)

@@ -55,11 +55,11 @@ class DiskPlace:
             return ""
         return "changed while it was being read, read it again for one consistent state"
 
-    def load(self, max_bytes: int) -> TextFile:
+    def load(self, max_bytes: int, token: CancellationToken) -> TextFile:
         """The whole file, from the descriptor that was judged."""
         if self._located.kind == "missing":
             return TextFile(path=self.path, raw=b"", utf8=b"", encoding=UTF8)
-        return text_file(self.path, file_bytes(self._located.require_file(), self.path, max_bytes))
+        return text_file(self.path, file_bytes(self._located.require_file(), self.path, max_bytes), token)
 
     def change(self, before: TextFile, replacements: Sequence[Replacement]) -> Change:
         """New bytes between views of what stays."""

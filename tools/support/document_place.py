@@ -54,7 +54,7 @@ class DocumentPlace:
         """Nothing: a document's text is one snapshot."""
         return ""
 
-    def load(self, max_bytes: int) -> TextFile:
+    def load(self, max_bytes: int, token: CancellationToken) -> TextFile:  # noqa: ARG002  it is in memory, as text
         """The document's text as UTF-8, in one."""
         text = document_text(self.path, self._document.text)
         if len(text.raw) > max_bytes:

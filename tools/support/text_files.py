@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
-from ..errors import TextRefusedError
+from ..errors import TextRefusedError, ToolCancelledError
 from .byte_search import count, find
 from .encodings import MULTIBYTE, UTF8, Encoding, detect, gives_back, slices
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from ..contract import CancellationToken
     from .replacing import Replacement
 
 
@@ -95,20 +96,28 @@ class TextFile:
         )
 
 
-def text_file(path: str, raw: bytes) -> TextFile:
-    """The text that ``raw`` holds.
+def text_file(path: str, raw: bytes, token: CancellationToken | None = None) -> TextFile:
+    """The text that ``raw`` holds. Finding out a legacy encoding takes seconds for a large file.
 
     Raises:
+        ToolCancelledError: the token was cancelled meanwhile.
         TextRefusedError: binary, or in no encoding that gives the same bytes back.
     """
     if raw.isascii() and b"\0" not in raw:
         return TextFile(path=path, raw=raw, utf8=raw, encoding=UTF8)
-    encoding = detect(path, lambda: slices(raw))
+    encoding = detect(path, lambda: _until_cancelled(path, slices(raw), token))
     if encoding == UTF8:
         return TextFile(path=path, raw=raw, utf8=raw, encoding=encoding)
     body = raw[len(encoding.mark) :]
     utf8 = body if encoding.codec == "utf-8" else body.decode(encoding.codec).encode()
     return TextFile(path=path, raw=raw, utf8=utf8, encoding=encoding)
+
+
+def _until_cancelled(path: str, pieces: Iterator[bytes], token: CancellationToken | None) -> Iterator[bytes]:
+    for piece in pieces:
+        if token is not None and token.cancelled:
+            raise ToolCancelledError(f"{path}: the call was cancelled; nothing was changed.")
+        yield piece
 
 
 def document_text(path: str, text: str) -> TextFile:

@@ -87,11 +87,12 @@ class TextPlace(Protocol):
         """What a reader should know about the text that was just read; "" for nothing."""
         ...
 
-    def load(self, max_bytes: int) -> TextFile:
+    def load(self, max_bytes: int, token: CancellationToken) -> TextFile:
         """The whole text for a change; empty where there is no file yet.
 
         Raises:
             ToolFailure: over ``max_bytes``, no regular file, or not text.
+            ToolCancelledError: the token was cancelled while the encoding was being found out.
         """
         ...
 
