@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
+from openbuffer import tools
 from openbuffer.editor_access.memory import MemoryEditor
 from openbuffer.tools import Capability, FunctionTool
 from openbuffer.tools.host import create_edit_tool, create_read_tool, create_write_tool
@@ -31,6 +34,19 @@ def test_no_sibling_tool_is_named_and_no_workflow_is_told(factory: Any, editor: 
         assert not re.search(rf"\b{name}\b", texts(tool)), name
     for policy in ("always", "never use", "prefer", "must", "should", "before you", "important", "you "):
         assert policy not in texts(tool).lower(), policy
+
+
+@pytest.mark.contract("T8")
+def test_an_answer_names_another_tool_only_with_the_word_that_it_may_not_be_there() -> None:
+    others = rf"\b({'|'.join(set(ALL_TOOLS) - {'Read', 'Write', 'Edit', 'Computer'})})\b"
+    named = 0
+    for package in ("support", "builtin"):
+        for path in (Path(tools.__file__).parent / package).glob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.search(others, node.value):
+                    named += 1
+                    assert "where that tool is offered" in node.value, f"{path.name}: {node.value}"
+    assert named >= 3
 
 
 @pytest.mark.contract("T8")

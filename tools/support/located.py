@@ -107,7 +107,7 @@ class Located:
         where = f"no such file: {shown} (root {printable(self.root)})"
         if self.missing_parents:
             top = os.path.join(self.path[: -len("/".join((*self.missing_parents, self.name)))], self.missing_parents[0])
-            return f"{where}: the directory {printable(top)} does not exist. Check the path; Glob or a listing helps."
+            return f"{where}: the directory {printable(top)} does not exist. Check the path, or list what is there."
         return f"{where}. Check the name; a relative path starts at the first root."
 
 
