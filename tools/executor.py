@@ -28,6 +28,7 @@ from .limits import COMMIT_ATTEMPTS
 from .permissions import AllowAll, PermissionPolicy, PermissionRequest
 from .registry import DefaultToolRegistry, ToolRegistry
 from .support.located import printable
+from .turns import Turns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,6 +88,7 @@ class SandboxedToolExecutor:
         self._dispatcher = dispatcher
         self._policy = policy
         self._log = log
+        self._turns = Turns()
 
     @property
     def tools(self) -> tuple[FunctionTool, ...]:
@@ -110,7 +112,9 @@ class SandboxedToolExecutor:
             await run.reject(error)
         for attempt in range(1, COMMIT_ATTEMPTS + 1):
             try:
-                return await run.attempt(dispatch, context, attempt)
+                # Calls that started together would otherwise keep meeting, and most would run out of attempts.
+                async with self._turns.of(run.met_at):
+                    return await run.attempt(dispatch, context, attempt)
             except PlanOutdatedError as outdated:
                 if attempt == COMMIT_ATTEMPTS:
                     return dispatch.tool.gave_up(outdated)
@@ -125,6 +129,8 @@ class _Run:
         self._log = log
         self._call_id = call_id
         self._name = name[:100]
+        self.met_at: tuple[str, ...] = ()
+        """The paths of an attempt that something else overtook."""
 
     async def attempt(self, dispatch: Dispatch, context: ToolContext, attempt: int) -> ToolResult:
         """Prepare, judge, record, commit, record; once."""
@@ -212,6 +218,7 @@ class _Run:
             await self._record(finished("cancelled"), "the call was cancelled")
             raise
         except PlanOutdatedError as error:
+            self.met_at = tuple(target.path for target in plan.targets)
             await self._record(finished("outdated", error=str(error)), "nothing was done")
             raise
         except ToolExecutionError as error:
