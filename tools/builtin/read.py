@@ -107,7 +107,14 @@ async def _commit(plan: Plan, context: ToolContext) -> InvocationResult:
     asked: _Slice = plan.state
     asked.place.refresh()
     token = context.cancellation
-    return InvocationResult(success=True, output=await run_blocking(token, lambda: _read(asked, token)))
+    return InvocationResult(success=True, output=await run_blocking(token, lambda: _read_once(asked, token)))
+
+
+def _read_once(asked: _Slice, token: CancellationToken) -> str:
+    try:
+        return _read(asked, token)
+    finally:
+        asked.place.release()
 
 
 def _read(asked: _Slice, token: CancellationToken) -> str:

@@ -74,6 +74,10 @@ class DiskPlace:
         """Start over when the path leads to another file."""
         self._found.check(same_file=True)
 
+    def release(self) -> None:
+        """Close the descriptors; the file may be gone with them."""
+        self._located.close()
+
     async def put(self, change: Change, context: ToolContext, *, label: str) -> Landed:  # noqa: ARG002  the label is for an editor's undo list
         """Replace or create the file in one step."""
         self.refresh()
@@ -82,11 +86,15 @@ class DiskPlace:
 
     def _write(self, change: Change, token: CancellationToken) -> atomic.Written:
         refuse_cancelled(self.path, token)
-        self.check_path()
-        if not self.exists:
-            return atomic.create_file(self._located, change.parts, token=token, last_look=self._last_look)
-        before = change.before.raw
-        return atomic.replace_file(self._located, change.parts, expected=before, token=token, last_look=self._last_look)
+        located, before, parts = self._located, change.before.raw, change.parts
+        try:
+            self.check_path()
+            if not self.exists:
+                return atomic.create_file(located, parts, token=token, last_look=self._last_look)
+            return atomic.replace_file(located, parts, expected=before, token=token, last_look=self._last_look)
+        finally:
+            change.let_go()
+            self.release()
 
     def _last_look(self) -> None:
         """Waiting for another writer can take seconds, in which the file may have been opened in the editor."""

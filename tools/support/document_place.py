@@ -76,10 +76,14 @@ class DocumentPlace:
         """Start over when the path leads somewhere else; an editor that saves may well put another inode there."""
         self._found.check(same_file=False)
 
+    def release(self) -> None:
+        """Close the descriptors of the file on disk, which an editor that saves replaces."""
+        self._found.located.close()
+
     async def put(self, change: Change, context: ToolContext, *, label: str) -> Landed:
         """Have the editor make the edits, and tell what became of them (E7)."""
         refuse_cancelled(self.path, context.cancellation)
-        await run_blocking(context.cancellation, self.check_path)
+        await run_blocking(context.cancellation, lambda: self._look_for_the_last_time(change))
         if self._open_still() != self._document:
             raise PlanOutdatedError(f"{self.path}: was changed in the editor since the change was prepared.")
         with editor_trouble(self.path):
@@ -87,6 +91,13 @@ class DocumentPlace:
         if outcome.kind == "done":
             return Landed("It is in the open document; nothing was saved to disk.")
         raise self._not_done(outcome)
+
+    def _look_for_the_last_time(self, change: Change) -> None:
+        try:
+            self.check_path()
+        finally:
+            change.let_go()
+            self.release()
 
     def _open_still(self) -> Document:
         editor, document = self._found.open_document()

@@ -73,9 +73,13 @@ class Located:
         if self._closed:
             return
         self._closed = True
-        os.close(self.anchor_fd)
-        if self.fd is not None:
-            os.close(self.fd)
+        anchor_fd, fd = self.anchor_fd, self.fd
+        self.anchor_fd = _CLOSED_FD
+        self.parent_fd = None if self.parent_fd is None else _CLOSED_FD
+        self.fd = None if fd is None else _CLOSED_FD
+        os.close(anchor_fd)
+        if fd is not None:
+            os.close(fd)
 
     def __enter__(self) -> Self:
         return self
@@ -132,6 +136,8 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 _ACTING: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+_CLOSED_FD: Final = -1  # no descriptor ever; the old number may be another file's in a moment
 
 _KINDS: dict[int, Kind] = {
     stat.S_IFREG: "file",

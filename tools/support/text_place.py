@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
 
 from openbuffer.editor_access.errors import DocumentMovedError, EditorAccessError
@@ -28,7 +28,7 @@ _REASON_MAX_CHARS: Final = 6_000  # room for a longest path or two
 FileAccess: TypeAlias = Literal[Capability.FILE_READ, Capability.FILE_WRITE]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Change:
     """What a commit will put in place: ``parts`` is the whole content, ``edits`` lead to it in a document."""
 
@@ -40,6 +40,11 @@ class Change:
     def after_bytes(self) -> int:
         """The size of the content after the change."""
         return sum(map(len, self.parts))
+
+    def let_go(self) -> None:
+        """Give up the content, in the thread that was the last to need it; the edits and the encoding stay."""
+        self.parts = ()
+        self.before = replace(self.before, raw=b"", utf8=b"")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +126,16 @@ class TextPlace(Protocol):
         """
         ...
 
+    def release(self) -> None:
+        """Let go of the file: nothing can be read or changed here any more.
+
+        The last descriptor of a file that was replaced takes its content along, and for a large one that takes tens
+        of milliseconds, which the event loop is to be spared.
+        """
+        ...
+
     async def put(self, change: Change, context: ToolContext, *, label: str) -> Landed:
-        """Make the change, if everything still is as it was.
+        """Make the change, if everything still is as it was; afterwards the place is released and the content gone.
 
         Raises:
             PlanOutdatedError: it is not; nothing was changed.
