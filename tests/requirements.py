@@ -141,6 +141,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_executor.py",
         "unit/test_file_pipeline.py",
         "unit/test_function_tool.py",
+        "unit/test_letting_go.py",
         "unit/test_replacing.py",
         "unit/test_text_places.py",
         "unit/test_write_tool.py",
@@ -216,6 +217,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_atomic_disasters.py",
         "unit/test_atomic_kept.py",
         "unit/test_file_pipeline.py",
+        "unit/test_letting_go.py",
         "unit/test_paths.py",
         "unit/test_text_places.py",
         "unit/test_write_tool.py",
@@ -336,6 +338,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_lsp_editor_interleavings.py",
         "unit/test_lsp_editor_outcomes.py",
         "unit/test_text_places.py",
+        "unit/test_turns.py",
     ),
     "X1": (
         "unit/test_executor.py",
