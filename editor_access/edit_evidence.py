@@ -160,9 +160,23 @@ def _size(changes: list[_Change]) -> int:
 
 
 def _are_untouched(regions: list[_Region], changes: list[_Change]) -> bool:
-    """True when each change can be seen at a place where it has no contact with any region."""
+    """True when each change can be seen at a place where it has no contact with any region.
+
+    A firm region may have contact on one side; with new neighbours on both it may be somewhere else by now.
+    """
+    if _are_any_cut_loose(regions, changes):
+        return False
     ends = [region.end for region in regions]
     return all(any(not _meets(regions, ends, change, move) for move in _moves(change)) for change in changes)
+
+
+def _are_any_cut_loose(regions: list[_Region], changes: list[_Change]) -> bool:
+    """Whether changes can be seen at both ends of a firm region."""
+    lows, highs = _reaches(changes)
+    return any(
+        region.is_firm and all(bisect_left(highs, at) < bisect_right(lows, at) for at in (region.start, region.end))
+        for region in regions
+    )
 
 
 def _moves(change: _Change) -> set[int]:
@@ -188,9 +202,7 @@ def _meets(regions: list[_Region], ends: list[int], change: _Change, move: int) 
 
 def _are_touched(regions: list[_Region], changes: list[_Change]) -> bool:
     """True when each region has a change that can be seen in one of its pieces; for an empty piece, at it."""
-    # Both ascend, since a change can be moved only up to the next one.
-    lows = [change.start - change.slack_left for change in changes]
-    highs = [change.end + change.slack_right for change in changes]
+    lows, highs = _reaches(changes)
     return all(
         any(
             _can_be_in(piece, change)
@@ -199,6 +211,11 @@ def _are_touched(regions: list[_Region], changes: list[_Change]) -> bool:
         )
         for region in regions
     )
+
+
+def _reaches(changes: list[_Change]) -> tuple[list[int], list[int]]:
+    """Where each change can begin and end at most; both ascend, since one can be moved only up to the next."""
+    return [c.start - c.slack_left for c in changes], [c.end + c.slack_right for c in changes]
 
 
 def _can_be_in(piece: tuple[int, int], change: _Change) -> bool:

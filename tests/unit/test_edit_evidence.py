@@ -270,3 +270,13 @@ def test_a_text_with_nothing_in_common_is_judged_soon() -> None:
     assert verdict(base, edits, result) == "undecided"
     assert verdict(base, edits, "typed\n" + apply_edits(base, edits)) == "holds"
     assert verdict(base, edits, "typed\n" + base) == "lacks"
+
+
+@pytest.mark.contract("E7")
+def test_new_text_between_new_neighbours_may_be_in_a_wrong_place() -> None:
+    base = "k0 and more\n"
+    edit = TextEdit(2, 2, "<01>")
+    # Made one character too early by an editor in whose text one was typed before it; then one was typed after it.
+    assert verdict(base, [edit], "+k<01>0- and more\n") == "undecided"
+    for beside in ("+k0<01> and more\n", "k0+<01> and more\n", "k0<01>- and more\n"):
+        assert verdict(base, [edit], beside) == "holds"
