@@ -89,10 +89,7 @@ The list only shrinks.
 """
 
 PROVEN_BY: dict[str, tuple[str, ...]] = {
-    "T1": (
-        "unit/test_function_tool.py",
-        "unit/test_neutral_entry.py",
-    ),
+    "T1": ("unit/test_function_tool.py", "unit/test_neutral_entry.py"),
     "T2": ("unit/test_function_tool.py",),
     "T3": (
         "unit/test_file_pipeline.py",
@@ -107,11 +104,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_read_tool.py",
         "unit/test_write_tool.py",
     ),
-    "T5": (
-        "e2e/test_bridge_documents.py",
-        "e2e/test_cli_call.py",
-        "unit/test_read_tool.py",
-    ),
+    "T5": ("e2e/test_bridge_documents.py", "e2e/test_cli_call.py", "unit/test_read_tool.py"),
     "T6": (
         "e2e/test_bridge_cancel.py",
         "e2e/test_cli_call.py",
@@ -124,16 +117,10 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_read_tool.py",
         "unit/test_text_places.py",
     ),
-    "T7": (
-        "unit/test_paths.py",
-        "unit/test_read_tool.py",
-    ),
+    "T7": ("unit/test_paths.py", "unit/test_read_tool.py"),
     "T8": ("unit/test_file_tool_descriptions.py",),
     "T9": ("unit/test_neutral_entry.py",),
-    "T10": (
-        "unit/test_file_tool_descriptions.py",
-        "unit/test_function_tool.py",
-    ),
+    "T10": ("unit/test_file_tool_descriptions.py", "unit/test_function_tool.py"),
     "T11": ("unit/test_dependencies.py",),
     "T12": (
         "unit/test_atomic.py",
@@ -171,12 +158,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_swap_race.py",
         "unit/test_text_places.py",
     ),
-    "P5": (
-        "unit/test_atomic.py",
-        "unit/test_paths.py",
-        "unit/test_paths_refused.py",
-        "unit/test_swap_race.py",
-    ),
+    "P5": ("unit/test_atomic.py", "unit/test_paths.py", "unit/test_paths_refused.py", "unit/test_swap_race.py"),
     "P6": (
         "e2e/test_bridge_files.py",
         "unit/test_atomic_disasters.py",
@@ -277,10 +259,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_read_tool.py",
         "unit/test_text_places.py",
     ),
-    "E5": (
-        "unit/test_editor_suite.py",
-        "unit/test_lsp_editor_documents.py",
-    ),
+    "E5": ("unit/test_editor_suite.py", "unit/test_lsp_editor_documents.py"),
     "E6": (
         "e2e/test_bridge_documents.py",
         "e2e/test_neovim_editing.py",
@@ -340,16 +319,9 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_text_places.py",
         "unit/test_turns.py",
     ),
-    "X1": (
-        "unit/test_executor.py",
-        "unit/test_file_pipeline.py",
-    ),
+    "X1": ("unit/test_executor.py", "unit/test_file_pipeline.py"),
     "X2": ("unit/test_executor.py",),
-    "X4": (
-        "unit/test_denied_paths.py",
-        "unit/test_executor.py",
-        "unit/test_file_pipeline.py",
-    ),
+    "X4": ("unit/test_denied_paths.py", "unit/test_executor.py", "unit/test_file_pipeline.py"),
     "X6": ("unit/test_paths.py",),
     "B1": (
         "e2e/test_bridge_documents.py",
@@ -360,11 +332,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_client_facts.py",
         "unit/test_protocol_document.py",
     ),
-    "B2": (
-        "e2e/test_bridge_cancel.py",
-        "unit/test_bridge_protocol.py",
-        "unit/test_progress.py",
-    ),
+    "B2": ("e2e/test_bridge_cancel.py", "unit/test_bridge_protocol.py", "unit/test_progress.py"),
     "B3": (
         "e2e/test_bridge_cancel.py",
         "e2e/test_bridge_documents.py",
