@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_asyncio
+from openbuffer.bridge.limits import RESULT_MAX_BYTES
 
 from .raw_client import RawClient
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 TOOLS = (sys.executable, "-P", str(Path(__file__).with_name("tool_server.py")))
 
+
+SHAPE_BYTES = len('{"name":"big","isError":false,"data":""}')
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -226,3 +229,14 @@ async def test_nothing_but_frames_is_on_stdout_and_no_child_reads_stdin(client: 
     for words in (b"a stray print", b"a stray write", b"from a child"):
         while words not in client.stderr:
             assert await client.alive()
+
+
+@pytest.mark.contract("B3")
+async def test_a_result_too_large_to_send_is_a_hard_error_of_that_call(client: RawClient) -> None:
+    answer = await client.call("big", {"bytes": RESULT_MAX_BYTES})
+    assert answer["error"] == {
+        "type": "ToolResultError",
+        "message": f"big returned {RESULT_MAX_BYTES + SHAPE_BYTES} characters; the most is {RESULT_MAX_BYTES}; "
+        "what it did is done",
+    }
+    assert len((await client.call("big", {"bytes": RESULT_MAX_BYTES - SHAPE_BYTES}))["data"]) > 0
