@@ -117,7 +117,7 @@ class SandboxedToolExecutor:
                     return await run.attempt(dispatch, context, attempt)
             except PlanOutdatedError as outdated:
                 if attempt == COMMIT_ATTEMPTS:
-                    return dispatch.tool.gave_up(outdated)
+                    return await run.give_up(dispatch.tool, outdated)
         raise AssertionError("unreachable: the last attempt returns or raises")
 
 
@@ -162,6 +162,15 @@ class _Run:
             return await self._committed(tool, plan, context, attempt)
         finally:
             plan.close()
+
+    async def give_up(self, tool: FunctionTool, outdated: PlanOutdatedError) -> ToolResult:
+        """Record and return the answer of a call whose before-state never held still."""
+        result = tool.gave_up(outdated)
+        event = ToolFinished(
+            call_id=self._call_id, attempt=COMMIT_ATTEMPTS, tool=tool.name, outcome="failed", value=result.value
+        )
+        await self._record(event, "nothing was done")
+        return result
 
     async def reject(self, error: BaseException) -> NoReturn:
         """Record a call that ends before its intent, and raise its error."""
@@ -215,7 +224,8 @@ class _Run:
         try:
             result = await tool.commit(plan, context)
         except anyio.get_cancelled_exc_class():
-            await self._record(finished("cancelled"), "the call was cancelled")
+            seen_through = "cancelled while it acted: what was under way by then has been seen through"
+            await self._record(finished("cancelled", error=seen_through), "the call was cancelled")
             raise
         except PlanOutdatedError as error:
             self.met_at = tuple(target.path for target in plan.targets)

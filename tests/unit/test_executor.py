@@ -271,3 +271,16 @@ async def test_the_in_memory_log_keeps_the_newest_events_within_its_budget() -> 
     assert kept[-1] == "99"
     assert 0 < len(kept) < 10
     assert log.dropped == 100 - len(kept)
+
+
+@pytest.mark.contract("E2", "X2")
+async def test_a_call_that_gives_up_has_its_answer_on_the_record() -> None:
+    async def commit() -> InvocationResult:
+        raise PlanOutdatedError("a.txt changed.")
+
+    executor, log = pipeline(Probe(commit=commit))
+    result = await executor.call("Put", {})
+    assert not result.success
+    last = list(log)[-1]
+    assert isinstance(last, ToolFinished)
+    assert (last.outcome, last.value) == ("failed", result.value)
