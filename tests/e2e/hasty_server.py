@@ -1,0 +1,14 @@
+"""``openbuffer serve`` that waits for the editor in tenths of seconds; for tests in which editors let it wait."""
+
+from __future__ import annotations
+
+import sys
+
+from openbuffer.bridge.server import serve_stdio
+from openbuffer.editor_access import lsp_flight
+
+REPLY_S, TEXT_S, GRACE_S = 1.2, 0.8, 0.6
+
+if __name__ == "__main__":
+    lsp_flight.EditTimeouts.__init__.__defaults__ = (REPLY_S, TEXT_S, GRACE_S)
+    sys.exit(serve_stdio())
