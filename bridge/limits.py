@@ -9,6 +9,9 @@ MIB: Final = 1024 * 1024
 FRAME_MAX_BYTES: Final = 128 * MIB
 """One incoming message. Editors stop synchronising at about 50 MB of text, which JSON at most doubles."""
 
+MESSAGE_MAX_VALUES: Final = 4_000_000
+"""JSON values in one incoming message; as objects they take far more memory than as bytes."""
+
 HEADER_LINE_MAX_BYTES: Final = 4_096
 
 RESULT_MAX_BYTES: Final = 64 * MIB

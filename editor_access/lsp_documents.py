@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import anyio
 
-from .document_identity import canonical, is_below, same_file, still_leads_to
+from .document_identity import WantedFile, canonical, is_below, still_leads_to
 from .document_store import TextBuffer
 from .errors import DocumentAmbiguousError, DocumentOutOfSyncError
 from .lsp_edits import has_lone_return
@@ -240,7 +240,8 @@ class LspDocuments:
         return (slot.open for slot in self._slots.values() if slot.open is not None)
 
     def _all_of(self, path: str) -> list[OpenDocument]:
-        return [opened for opened in self._open() if same_file(opened.opened_path, path)]
+        wanted = WantedFile(path)
+        return [opened for opened in self._open() if wanted.is_opened_as(opened.opened_path)]
 
 
 def _brings_lone_return(opened: OpenDocument, new_text: str) -> bool:

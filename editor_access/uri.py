@@ -9,8 +9,11 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path, PureWindowsPath
+from typing import Final
 from urllib.parse import unquote_to_bytes
 
+_POSIX_PATH_MAX_BYTES: Final = 4_096
+_WINDOWS_PATH_MAX_BYTES: Final = 3 * 32_767  # of UTF-8
 _FILE_URI = re.compile(r"file:(?://(?P<host>[^/\\]*)|(?!//))(?P<path>[/\\].*)", re.IGNORECASE | re.DOTALL)
 _DRIVE = re.compile(r"/([A-Za-z])[:|](?=[/\\]|$)")
 
@@ -19,8 +22,11 @@ def path_from_uri(uri: str, *, windows: bool = os.name == "nt") -> str | None:
     """The absolute path that a ``file:`` URI names, or None where it names no file of this machine.
 
     Links are not resolved. None for unnamed buffers (``file://``), other schemes, other hosts, relative paths,
-    and bytes that no path can hold.
+    and what no path can hold: NUL, or more bytes than any system takes.
     """
+    most = _WINDOWS_PATH_MAX_BYTES if windows else _POSIX_PATH_MAX_BYTES
+    if len(uri) > 4 * most:  # percent-encoding makes three of one; looking at each part of such a path takes ages
+        return None
     found = _FILE_URI.fullmatch(uri)
     if found is None:
         return None
@@ -30,7 +36,7 @@ def path_from_uri(uri: str, *, windows: bool = os.name == "nt") -> str | None:
         path = raw.decode("utf-8") if windows else os.fsdecode(raw)
     except UnicodeError:
         return None
-    if "\0" in path:
+    if "\0" in path or len(raw) > most:
         return None
     if windows:
         return _windows_path(host, path)

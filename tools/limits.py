@@ -23,6 +23,9 @@ PATH_MAX_CHARS: Final = 4_096
 ARGUMENTS_MAX_DEPTH: Final = 64
 """Nesting of a call's arguments; deeper ones are refused before validation."""
 
+ARGUMENTS_MAX_VALUES: Final = 1_000_000
+"""Values in a call's arguments, whatever their size; more are refused before validation."""
+
 COMMIT_ATTEMPTS: Final = 5
 """How often a call starts over when its before-state changes under it (E2)."""
 

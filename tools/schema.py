@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from .errors import ToolArgumentError, ToolDefinitionError
-from .limits import ARGUMENTS_MAX_DEPTH
+from .limits import ARGUMENTS_MAX_DEPTH, ARGUMENTS_MAX_VALUES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -69,8 +69,8 @@ class ArgumentSchema:
         if not isinstance(arguments, dict):
             raise ToolArgumentError(f"{self._tool}: the arguments must be an object")
         given = cast("dict[str, Any]", arguments)
-        if _deeper_than(given, ARGUMENTS_MAX_DEPTH):
-            raise ToolArgumentError(f"{self._tool}: the arguments are nested deeper than {ARGUMENTS_MAX_DEPTH} levels")
+        if (excess := _excess(given)) is not None:
+            raise ToolArgumentError(f"{self._tool}: the arguments {excess}")
         if not _is_unicode(given):
             raise ToolArgumentError(f"{self._tool}: an argument holds a lone surrogate, which is not Unicode text")
         try:
@@ -116,14 +116,22 @@ def _short(text: str) -> str:
     return f"{text[:half]} … {text[-half:]} ({len(text)} characters)"
 
 
-def _deeper_than(value: dict[str, Any], levels: int) -> bool:
-    """True for deep nesting; walks level by level, so that the depth cannot exhaust the stack."""
-    level: list[object] = [value]
-    for _ in range(levels):
-        level = [child for node in level for child in _children(node) if isinstance(child, (dict, list))]
-        if not level:
-            return False
-    return True
+def _excess(arguments: dict[str, Any]) -> str | None:
+    """What there is too much of; walks level by level, so that the depth cannot exhaust the stack."""
+    level: list[object] = [arguments]
+    values = 0
+    for _ in range(ARGUMENTS_MAX_DEPTH):
+        below: list[object] = []
+        for node in level:
+            children = _children(node)
+            values += len(children)
+            if values > ARGUMENTS_MAX_VALUES:
+                return f"hold more than {ARGUMENTS_MAX_VALUES} values"
+            below += [child for child in children if isinstance(child, (dict, list))]
+        if not below:
+            return None
+        level = below
+    return f"are nested deeper than {ARGUMENTS_MAX_DEPTH} levels"
 
 
 def _is_unicode(node: object) -> bool:

@@ -97,17 +97,21 @@ class BridgeProtocol(LanguageServerProtocol):
         try:
             message, rest = messages.loads(body)
         except messages.UnreadableError as error:
-            log.warning("%s", error)
-            self._refuse(messages.find_request_id(body), messages.PARSE_ERROR, str(error))
+            self._refuse_unreadable(body, str(error))
             return b""
         self.handle_message(message)
         return rest
 
     def handle_bad_frame(self, bad: BadFrame) -> None:
         """Answer what is no frame at all."""
-        log.warning("%s; skipped to the next Content-Length", bad.reason)
-        request_id = messages.find_request_id(bad.start)
-        self._refuse(request_id, messages.PARSE_ERROR, f"{bad.reason}; skipped to the next Content-Length")
+        self._refuse_unreadable(bad.start, f"{bad.reason}; skipped to the next Content-Length")
+
+    def _refuse_unreadable(self, start: bytes, why: str) -> None:
+        log.warning("%s", why)
+        self._refuse(messages.find_request_id(start), messages.PARSE_ERROR, why)
+        uri = messages.find_document(start)
+        if uri is not None:  # its text is not known any more, which params without a version say
+            self._take_notification(types.TEXT_DOCUMENT_DID_CHANGE, {"textDocument": {"uri": uri}})
 
     def handle_message(self, message: Any) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]  plain JSON instead of pygls' classes: that is what this class is for
         """Take one message as plain JSON. Never raises."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from typing import Any, Final, NoReturn
 
-from ..limits import ID_SEARCH_MAX_BYTES
+from ..limits import ID_SEARCH_MAX_BYTES, MESSAGE_MAX_VALUES
 
 PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600
@@ -36,8 +37,10 @@ def loads(body: bytes) -> tuple[Any, bytes]:
     """The value at the start of a body, and the bytes that follow it (none in a sound frame).
 
     Raises:
-        UnreadableError: not UTF-8, not JSON, or nested too deeply to be read.
+        UnreadableError: not UTF-8, not JSON, nested too deeply to be read, or of too many values to be kept.
     """
+    if _has_too_many_values(body):
+        raise UnreadableError(f"the message holds more than {MESSAGE_MAX_VALUES} values")
     try:
         text = body.decode("utf-8").lstrip(_BLANK)
         value, end = _decoder.raw_decode(text)
@@ -104,10 +107,36 @@ def find_request_id(start: bytes) -> int | str | None:
     return found if is_request else None
 
 
+def find_document(start: bytes) -> str | None:
+    """The URI of the document whose text a message that cannot be read would have told."""
+    start = start[:ID_SEARCH_MAX_BYTES]
+    found = _DOCUMENT.search(start) if _TELLS_TEXT.search(start) else None
+    if found is None:
+        return None
+    try:
+        return json.loads(found[1])
+    except ValueError:
+        return None
+
+
+def _has_too_many_values(body: bytes) -> bool:
+    """Whether so many values would take too much memory; what is inside of strings is none."""
+    if len(body) <= _LARGE_BYTES or sum(map(body.count, (b",", b"[", b"{"))) <= MESSAGE_MAX_VALUES:
+        return False
+    separators = (token for token in _SEPARATOR.finditer(body) if token[0][:1] != b'"')
+    return next(itertools.islice(separators, MESSAGE_MAX_VALUES, None), None) is not None
+
+
 _BLANK: Final = " \t\r\n"
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\Z)|[{}\[\]]', re.DOTALL)
 _ID: Final = re.compile(rb'\s*:\s*(-?(?:0|[1-9]\d{0,17})(?![\d.eE])|"[^"\\\x00-\x1f\x80-\xff]{1,200}")')
+
+
+_TELLS_TEXT: Final = re.compile(rb'"method"\s*:\s*"textDocument/did(?:Open|Change)"')
+_DOCUMENT: Final = re.compile(rb'"textDocument"\s*:\s*\{[^{}]*?"uri"\s*:\s*("(?:[^"\\]|\\.)*+")')
+_SEPARATOR: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[,\[{]', re.DOTALL)
+_LARGE_BYTES: Final = 8 * 1024 * 1024
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -218,3 +218,27 @@ async def test_an_unknown_value_in_the_capabilities_does_not_spoil_initialize(tm
         result = await client.initialize(tmp_path, capabilities=odd, trace="louder", clientInfo=5, locale=None)
         assert result["capabilities"]["positionEncoding"] == "utf-8"
         assert len((await client.request("openbuffer/listTools"))["result"]["tools"]) >= 3
+
+
+@pytest.mark.contract("E6", "B3")
+@pytest.mark.parametrize("lost", ["too long", "no JSON", "too many values"])
+async def test_a_change_that_cannot_be_taken_in_leaves_no_stale_text_behind(
+    client: RawClient, tmp_path: Path, lost: str
+) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("disk\n")
+    did_open(client, path, "buffer\n")
+    changes = {
+        "too long": '[{"text":"' + "x" * (130 * 1024 * 1024) + '"}]',
+        "no JSON": '[{"text":"\n"}]',
+        "too many values": "[" + "{}," * 4_000_000 + "{}]",
+    }[lost]
+    params = f'{{"textDocument":{{"uri":"{path.as_uri()}","version":2}},"contentChanges":{changes}}}'
+    body = f'{{"jsonrpc":"2.0","method":"textDocument/didChange","params":{params}}}'.encode()
+    client.send_bytes(b"Content-Length: %d\r\n\r\n" % len(body))
+    client.send_bytes(body)
+    answer = await client.call("Read", {"filePath": str(path)})
+    assert "its text is not known reliably" in answer["data"]["error"]
+    did_open(client, path, "again\n", 3)
+    assert "1\tagain" in (await client.call("Read", {"filePath": str(path)}))["data"]["output"]
+    did_close(client, path)

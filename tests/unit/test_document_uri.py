@@ -83,3 +83,16 @@ def test_every_posix_path_survives_its_uri(parts: list[bytes]) -> None:
     # pathlib drops "." components when it builds the URI, so the comparison is by pathlib's own idea of the path.
     shown = str(Path(path))
     assert path_from_uri(uri_from_path(path), windows=False) == (None if shown == "/" else shown)
+
+
+@pytest.mark.contract("E6", "B3")
+@pytest.mark.parametrize(
+    "uri", ["file:///" + "a/" * 500_000, "file:///" + "a/../" * 1_000, "file:///" + "%61" * 5_000, "x" * 1_000_000]
+)
+def test_what_is_longer_than_any_path_names_no_file(uri: str) -> None:
+    assert path_from_uri(uri, windows=False) is None
+
+
+@pytest.mark.contract("E6")
+def test_a_path_may_be_as_long_as_the_system_takes_and_encoded_throughout() -> None:
+    assert path_from_uri("file:///" + "%61" * 4_000, windows=False) == "/" + "a" * 4_000

@@ -108,7 +108,8 @@ async def test_giant_and_deep_arguments_get_a_short_error() -> None:
     deep: dict[str, Any] = {}
     for _ in range(100_000):
         deep = {"a": deep}
-    for arguments in ({"city": ["x" * 50_000_000]}, {"city": deep}, {f"k{i}": 1 for i in range(100_000)}):
+    many: dict[str, Any] = {"city": [[] for _ in range(1_000_001)]}
+    for arguments in ({"city": ["x" * 50_000_000]}, {"city": deep}, {f"k{i}": 1 for i in range(100_000)}, many):
         with pytest.raises(ToolArgumentError) as refused:
             await tool.execute(arguments)
         assert len(str(refused.value)) < 2_000

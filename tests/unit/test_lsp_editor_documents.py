@@ -364,3 +364,14 @@ def test_closed_documents_leave_nothing_behind(place: Path) -> None:
         feed.change(uri, 2, whole("y"))
         feed.close(uri)
     assert feed.editor._documents._slots == {}
+
+
+@pytest.mark.contract("E1", "E6")
+def test_a_document_of_a_file_that_is_not_there_is_found_under_each_spelling_of_its_name(place: Path) -> None:
+    (place / "alias").symlink_to("gone.txt")
+    (place / "folder").symlink_to(".")
+    for spelling in ("gone.txt", "alias", "folder/gone.txt", "nowhere/../gone.txt", "folder/alias"):
+        feed = Feed()
+        feed.open(f"file://{place}/{spelling}", "text")
+        assert feed.text(place / "gone.txt") == "text", spelling
+        assert feed.text(place / "other.txt") is None

@@ -73,3 +73,40 @@ def test_any_text_goes_out_as_valid_utf_8_on_one_line(text: str) -> None:
 )
 def test_the_id_of_a_request_is_found_in_what_cannot_be_read(start: bytes, found: object) -> None:
     assert messages.find_request_id(start) == found
+
+
+@pytest.mark.contract("B3")
+def test_a_message_of_values_without_number_is_refused_before_it_fills_the_memory() -> None:
+    for bomb in (b"[" + b"[]," * 4_000_001 + b"0]", b"{" + b'"ab":0,' * 4_000_001 + b'"c":0}', b'"",' * 4_000_002):
+        with pytest.raises(messages.UnreadableError, match="more than 4000000 values"):
+            messages.loads(bomb)
+
+
+@pytest.mark.contract("B3")
+@pytest.mark.parametrize(
+    "text", [",[{" * 4_000_000, '",' * 4_000_000, '\\",' * 3_000_000], ids=["plain", "quotes", "both"]
+)
+def test_a_text_that_looks_like_many_values_is_one(text: str) -> None:
+    assert messages.loads(json.dumps({"text": text}).encode()) == ({"text": text}, b"")
+
+
+CHANGE = b'{"jsonrpc":"2.0","method":"textDocument/didChange","params":'
+
+
+@pytest.mark.contract("E6", "B3")
+@pytest.mark.parametrize(
+    ("start", "found"),
+    [
+        (CHANGE + b'{"textDocument":{"uri":"file:///a","version":2},"contentChanges":[[', "file:///a"),
+        (CHANGE + b'{"textDocument": {"version":2, "uri" : "file:///a\\u00e9"}', "file:///aé"),
+        (CHANGE.replace(b"Change", b"Open") + b'{"textDocument":{"uri":"file:///a","text":"', "file:///a"),
+        (b'{"method" : "textDocument/didOpen","params":{"textDocument":{"uri":"file:///a"', "file:///a"),
+        (CHANGE + b'{"textDocument":{"uri":"file:///a', None),
+        (CHANGE + b'{"textDocument":{"uri":"\\x"}', None),
+        (CHANGE + b'{"textDocument":{"uri":7}', None),
+        (b'{"method":"textDocument/didSave","params":{"textDocument":{"uri":"file:///a"}', None),
+        (b"", None),
+    ],
+)
+def test_the_document_of_a_text_is_found_in_what_cannot_be_read(start: bytes, found: str | None) -> None:
+    assert messages.find_document(start) == found
