@@ -272,6 +272,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_lsp_editor_documents.py",
         "unit/test_lsp_editor_interleavings.py",
         "unit/test_lsp_editor_neovim.py",
+        "unit/test_messages.py",
     ),
     "E7": (
         "e2e/test_bridge_cancel.py",
@@ -347,6 +348,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "e2e/test_truth_of_outcomes.py",
         "unit/test_bridge_protocol.py",
         "unit/test_document_params.py",
+        "unit/test_document_uri.py",
         "unit/test_framing.py",
         "unit/test_lsp_editor_documents.py",
         "unit/test_messages.py",
