@@ -86,15 +86,16 @@ class DiskPlace:
 
     def _write(self, change: Change, token: CancellationToken) -> atomic.Written:
         refuse_cancelled(self.path, token)
-        located, before, parts = self._located, change.before.raw, change.parts
+        located, last_look = self._located, self._last_look
         try:
             self.check_path()
             if not self.exists:
-                return atomic.create_file(located, parts, token=token, last_look=self._last_look)
-            return atomic.replace_file(located, parts, expected=before, token=token, last_look=self._last_look)
+                return atomic.create_file(located, change.parts, token=token, last_look=last_look)
+            before = change.before.raw
+            return atomic.replace_file(located, change.parts, expected=before, token=token, last_look=last_look)
         finally:
             change.let_go()
-            self.release()
+            located.retire()
 
     def _last_look(self) -> None:
         """Waiting for another writer can take seconds, in which the file may have been opened in the editor."""

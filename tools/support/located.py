@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import re
 import stat
@@ -56,6 +57,7 @@ class Located:
     status: os.stat_result | None = None
     kind: Kind
     unreadable: OSError | None = None
+    _closes_aside: bool = field(default=False, repr=False)
     _closed: bool = field(default=False, repr=False)
 
     def require_file(self) -> int:
@@ -73,13 +75,25 @@ class Located:
         if self._closed:
             return
         self._closed = True
-        anchor_fd, fd = self.anchor_fd, self.fd
+        descriptors = [self.anchor_fd] if self.fd is None else [self.anchor_fd, self.fd]
         self.anchor_fd = _CLOSED_FD
         self.parent_fd = None if self.parent_fd is None else _CLOSED_FD
-        self.fd = None if fd is None else _CLOSED_FD
-        os.close(anchor_fd)
-        if fd is not None:
-            os.close(fd)
+        self.fd = None if self.fd is None else _CLOSED_FD
+        if self._closes_aside:
+            _close_aside(descriptors)
+        else:
+            _close_all(descriptors)
+
+    def retire(self) -> None:
+        """Close a file that was replaced, in the thread that did it; a large one is left to ``close`` for a while.
+
+        The last descriptor takes the old content along, which the system needs up to a millisecond per megabyte for.
+        Neither the event loop nor the result is to wait for that, so that ``close`` then uses a thread of its own.
+        """
+        if self.status is not None and self.status.st_size >= _LARGE_BYTES:
+            self._closes_aside = True
+        else:
+            self.close()
 
     def __enter__(self) -> Self:
         return self
@@ -137,6 +151,21 @@ def _escaped(found: re.Match[str]) -> str:
 
 _ACTING: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
+
+def _close_aside(descriptors: list[int]) -> None:
+    """Close in a thread of its own, that nobody waits for: it ends by itself, and has nothing to tell."""
+    try:
+        _thread.start_new_thread(_close_all, (descriptors,))  # threading.Thread would wait until the thread runs
+    except RuntimeError:  # no thread is to be had
+        _close_all(descriptors)
+
+
+def _close_all(descriptors: list[int]) -> None:
+    for descriptor in descriptors:
+        os.close(descriptor)
+
+
+_LARGE_BYTES: Final = 256 * 1024  # less is gone sooner than a thread is there
 _CLOSED_FD: Final = -1  # no descriptor ever; the old number may be another file's in a moment
 
 _KINDS: dict[int, Kind] = {

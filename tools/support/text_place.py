@@ -127,15 +127,11 @@ class TextPlace(Protocol):
         ...
 
     def release(self) -> None:
-        """Let go of the file: nothing can be read or changed here any more.
-
-        The last descriptor of a file that was replaced takes its content along, and for a large one that takes tens
-        of milliseconds, which the event loop is to be spared.
-        """
+        """Let go of the file, in this thread: nothing can be read or changed here any more."""
         ...
 
     async def put(self, change: Change, context: ToolContext, *, label: str) -> Landed:
-        """Make the change, if everything still is as it was; afterwards the place is released and the content gone.
+        """Make the change, if everything still is as it was; it can be made once, and its content is gone then.
 
         Raises:
             PlanOutdatedError: it is not; nothing was changed.
