@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from .alignment import common_prefix, common_suffix
 from .edits import apply_edits
-from .minimal_diff import Fineness, Span, changed_spans, minimal_edits
+from .minimal_diff import DiffBudget, Fineness, Span, changed_spans, minimal_edits
 from .port import TextEdit
 
 if TYPE_CHECKING:
@@ -81,12 +81,13 @@ class _Region:
 
 def _verdict(base: str, edits: Sequence[TextEdit], result: str) -> tuple[bool, bool]:
     """Whether all hunks are in, and whether none is; both False where it cannot be told."""
-    hunks = _hunks(base, edits)
+    budget = DiffBudget()  # one for all hunks, as there may be thousands
+    hunks = _hunks(base, edits, budget)
     if not hunks:
         return True, False
     if result == base:
         return False, True
-    old, new = _regions(base, hunks)
+    old, new = _regions(base, hunks, budget)
     since_base, since_expected = _changes(base, result), _changes(apply_edits(base, hunks), result)
     # The way from the text that the document really was is hardly ever the longer one.
     distance = _size(since_base) - _size(since_expected)
@@ -95,7 +96,7 @@ def _verdict(base: str, edits: Sequence[TextEdit], result: str) -> tuple[bool, b
     return (held, lacking) if held != lacking else (False, False)
 
 
-def _hunks(base: str, edits: Sequence[TextEdit]) -> list[TextEdit]:
+def _hunks(base: str, edits: Sequence[TextEdit], budget: DiffBudget) -> list[TextEdit]:
     """The edits without what they leave as it is; edits that touch are taken together."""
     joined: list[TextEdit] = []
     for edit in edits:
@@ -106,11 +107,11 @@ def _hunks(base: str, edits: Sequence[TextEdit]) -> list[TextEdit]:
     return [
         TextEdit(edit.start + part.start, edit.start + part.end, part.new_text)
         for edit in joined
-        for part in minimal_edits(base[edit.start : edit.end], edit.new_text)
+        for part in minimal_edits(base[edit.start : edit.end], edit.new_text, budget)
     ]
 
 
-def _regions(base: str, hunks: list[TextEdit]) -> tuple[list[_Region], list[_Region]]:
+def _regions(base: str, hunks: list[TextEdit], budget: DiffBudget) -> tuple[list[_Region], list[_Region]]:
     """Where the hunks' old text is in the base, and where their new text is in the expected text."""
     old: list[_Region] = []
     new: list[_Region] = []
@@ -118,7 +119,7 @@ def _regions(base: str, hunks: list[TextEdit]) -> tuple[list[_Region], list[_Reg
     for hunk in hunks:
         removed, added = hunk.end - hunk.start, len(hunk.new_text)
         start = hunk.start + shift
-        pieces = changed_spans(base[hunk.start : hunk.end], hunk.new_text, _FINE)
+        pieces = changed_spans(base[hunk.start : hunk.end], hunk.new_text, _FINE, budget)
         old_pieces = tuple((hunk.start + piece.start, hunk.start + piece.end) for piece in pieces)
         new_pieces = tuple((start + piece.new_start, start + piece.new_end) for piece in pieces)
         # Of a replacement, the old text that still stands there is proof at any length; the new text is not, because

@@ -47,12 +47,20 @@ class Fineness:
     max_share: float
 
 
+class DiffBudget:
+    """How much work one comparison may take, or several that have to share it; what is left over stays coarse."""
+
+    def __init__(self) -> None:
+        self.lines = WorkBudget(_LINE_STEPS)
+        self.characters = WorkBudget(_CHARACTER_STEPS)
+
+
 # Where less than half is common, or between changes with fewer than eight equal characters, what is equal is mostly
 # chance, as the "l" of "hello" and "world"; an edit in such pieces helps no cursor.
 _FOR_EDITORS = Fineness(short_gap=8, max_changes=96, max_share=0.5)
 
 
-def minimal_edits(before: str, after: str) -> tuple[TextEdit, ...]:
+def minimal_edits(before: str, after: str, budget: DiffBudget | None = None) -> tuple[TextEdit, ...]:
     """Edits with ``apply_edits(before, edits) == after``: ascending, apart from each other, none without effect.
 
     An addition or deletion at the end of a text that keeps its last line end leaves that line end alone: editors
@@ -60,27 +68,26 @@ def minimal_edits(before: str, after: str) -> tuple[TextEdit, ...]:
     """
     if before == after:
         return ()
-    spans = _fewest(changed_spans(before, after, _FOR_EDITORS), _MAX_EDITS)
+    spans = _fewest(changed_spans(before, after, _FOR_EDITORS, budget), _MAX_EDITS)
     spans = _joined((_around_line_ends(before, after, span) for span in spans), gap=0)
     previous_end = spans[-2].end if len(spans) > 1 else 0
     spans[-1] = _before_last_line_end(before, after, spans[-1], previous_end)
     return tuple(TextEdit(s.start, s.end, after[s.new_start : s.new_end]) for s in _joined(spans, gap=0))
 
 
-def changed_spans(before: str, after: str, fineness: Fineness) -> list[Span]:
+def changed_spans(before: str, after: str, fineness: Fineness, budget: DiffBudget | None = None) -> list[Span]:
     """What differs, ascending, any two with something equal in between; empty only for equal texts."""
     whole = _around_whole_lines(before, after)
     old_lines = terminated_lines(before[whole.start : whole.end])
     new_lines = terminated_lines(after[whole.new_start : whole.new_end])
-    line_budget = WorkBudget(_LINE_STEPS)
-    character_budget = WorkBudget(_CHARACTER_STEPS)
+    budget = budget or DiffBudget()
     old_starts = list(accumulate(map(len, old_lines), initial=whole.start))
     new_starts = list(accumulate(map(len, new_lines), initial=whole.new_start))
     spans: list[Span] = []
-    for block in _between(align_lines(old_lines, new_lines, line_budget), len(old_lines), len(new_lines)):
+    for block in _between(align_lines(old_lines, new_lines, budget.lines), len(old_lines), len(new_lines)):
         old_marks = old_starts[block.start : block.end + 1]
         new_marks = new_starts[block.new_start : block.new_end + 1]
-        refined = _refined(before, after, old_marks, new_marks, fineness, character_budget)
+        refined = _refined(before, after, old_marks, new_marks, fineness, budget.characters)
         spans += _joined(refined, gap=fineness.short_gap - 1)
     return _joined(spans, gap=0)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from openbuffer.editor_access.port import TextEdit
-from openbuffer.editor_access.text import apply_edits, holds_edits, lacks_edits
+from openbuffer.editor_access.text import apply_edits, holds_edits, lacks_edits, minimal_edits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -280,3 +280,16 @@ def test_new_text_between_new_neighbours_may_be_in_a_wrong_place() -> None:
     assert verdict(base, [edit], "+k<01>0- and more\n") == "undecided"
     for beside in ("+k0<01> and more\n", "k0+<01> and more\n", "k0<01>- and more\n"):
         assert verdict(base, [edit], beside) == "holds"
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.contract("E7")
+def test_so_is_one_of_very_many_hunks_whatever_came_back() -> None:
+    rng = random.Random(1)
+    size = 2 * 1024 * 1024
+    base, wanted = ("".join(rng.choices("abcdefgh \n", k=size)) for _ in range(2))
+    edits = minimal_edits(base, wanted)
+    assert len(edits) > 100
+    assert verdict(base, edits, base[::-1]) == "undecided"
+    assert verdict(base, edits, wanted) == "holds"
+    assert verdict(base, edits, base) == "lacks"
