@@ -150,3 +150,23 @@ def test_a_file_that_grows_for_ever_is_left_at_the_budget(tmp_path: Path) -> Non
         stop.set()
         writer.join()
         os.close(fd)
+
+
+@pytest.mark.contract("F5")
+def test_a_file_over_the_budget_is_refused_before_any_of_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "sparse"
+    path.touch()
+    os.truncate(path, 1 << 40)
+    fd = os.open(path, os.O_RDONLY)
+
+    def read(*_arguments: object) -> bytes:
+        raise AssertionError("nothing is read")
+
+    monkeypatch.setattr(file_bytes.os, "pread", read)
+    try:
+        with pytest.raises(ToolFailure, match="has 1099511627776 bytes, over the budget"):
+            file_bytes.file_bytes(fd, "f", 256 * MIB)
+    finally:
+        os.close(fd)

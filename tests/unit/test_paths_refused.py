@@ -194,7 +194,10 @@ def test_a_device_is_never_opened(ws: Path) -> None:
 
 
 @pytest.mark.contract("P6")
-@pytest.mark.parametrize("path", ["/proc/self/environ", "/proc/self/root/etc/passwd", "/proc/1/nothing", "/proc"])
+@pytest.mark.parametrize(
+    "path",
+    ["/proc/self/environ", "/proc/self/root/etc/passwd", "/proc/1/nothing", "/proc/1/root", "/proc/self/root", "/proc"],
+)
 @pytest.mark.parametrize("root", ["/", "/proc"])
 def test_proc_is_no_part_of_any_workspace(path: str, root: str) -> None:
     if not os.path.isdir("/proc/self"):

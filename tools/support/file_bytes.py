@@ -66,7 +66,7 @@ def file_bytes(fd: int, path: str, max_bytes: int) -> bytes:
     parts: list[bytes] = []
     total = 0
     size = os.fstat(fd).st_size
-    while total <= max_bytes:
+    while max(size, total) <= max_bytes:
         # One byte more than expected, so that the end of the file is mostly seen without a copy of what was read.
         part = os.pread(fd, min(max(size - total + 1, _LEAST_PIECE_BYTES), max_bytes - total + 1), total)
         if not part:

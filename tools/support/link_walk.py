@@ -191,14 +191,14 @@ class _Walker:
 
     def _follow(self, name: str) -> bool:
         """Put a link's target in front of what is pending; False when it is no link."""
+        if os.fstat(self._fd).st_dev == proc_device():
+            raise in_proc(self._asked)  # what a link there says is not where it leads, and it may not be asked
         try:
             target = os.readlink(name, dir_fd=self._fd)
         except OSError as error:
             if error.errno == errno.EINVAL:
                 return False
             raise PathMovedError from None
-        if os.fstat(self._fd).st_dev == proc_device():
-            raise in_proc(self._asked)  # what such a link says is not where it leads
         self._count_link()
         if target.startswith("/"):
             self._enter("/".join((target, *reversed(self._pending))))
