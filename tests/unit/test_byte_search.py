@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from openbuffer.tools import CancellationToken
 from openbuffer.tools.support import byte_search, file_bytes
-from openbuffer.tools.support.encodings import UTF8, Encoding, marked_text
+from openbuffer.tools.support.encodings import UTF8, Encoding, NotUtf8Error, marked_text, utf8_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,3 +111,46 @@ def test_a_mark_is_found_over_pieces_that_share_one_buffer(raw: bytes, encoding:
     found, text = marked_text("/f", pieces)
     assert found == encoding
     assert b"".join(bytes(piece) for piece, _ in text) == raw.decode(encoding.codec).removeprefix("\ufeff").encode()
+
+
+@pytest.mark.contract("F6")
+@pytest.mark.parametrize("shift", range(4))
+@pytest.mark.parametrize("size", [5_000, 32 * 1024, 99_999])
+def test_characters_may_lie_across_all_parts_that_are_looked_at(shift: int, size: int) -> None:
+    raw = b"a" * shift + "😋é漢\n".encode() * 9_000
+    pieces = [raw[start : start + size] for start in range(0, len(raw), size)]
+    text = [bytes(piece) for piece, _ in utf8_pieces("/f", lambda: pieces, UTF8)]
+    assert b"".join(text) == raw
+    for piece in text:
+        piece.decode()
+
+
+@pytest.mark.contract("F6")
+@pytest.mark.parametrize("place", [0, 1, 8_191, 8_192, 8_193, 32_767, 32_768, 65_536, 79_999])
+def test_the_byte_that_is_not_utf8_is_told_wherever_it_is(place: int) -> None:
+    raw = bytearray("é".encode() * 40_000)
+    raw[place - place % 2] = 0xFF
+    with pytest.raises(NotUtf8Error) as refused:
+        list(utf8_pieces("/f", lambda: [raw[:50_001], raw[50_001:]], UTF8))
+    assert (refused.value.offset, refused.value.byte) == (place - place % 2, 0xFF)
+
+
+@pytest.mark.contract("F6")
+@pytest.mark.parametrize("whole", [1, 8_192, 32_768, 40_000])
+def test_an_unfinished_character_at_the_end_is_not_utf8(whole: int) -> None:
+    raw = "é".encode() * whole + "😋".encode()[:3]
+    with pytest.raises(NotUtf8Error) as refused:
+        list(utf8_pieces("/f", lambda: [raw], UTF8))
+    assert refused.value.offset == 2 * whole
+
+
+@pytest.mark.contract("F2")
+def test_a_large_file_is_read_in_pieces_too(tmp_path: Path) -> None:
+    line = b"0123456789abcdef" * 64
+    raw = line * (17 * 1024)
+    (tmp_path / "f").write_bytes(raw)
+    with (tmp_path / "f").open("rb") as file:
+        pieces = file_bytes.file_pieces(file.fileno(), "/f", CancellationToken(), len(raw))
+        read = [bytes(piece) for piece in pieces]
+    assert b"".join(read) == raw
+    assert max(map(len, read)) < 300_000

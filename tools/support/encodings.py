@@ -94,6 +94,8 @@ _SAMPLE_BYTES: Final = 64 * 1024
 _CONTEXT_BYTES: Final = 200
 _BEYOND_ASCII: Final = re.compile(rb"[\x80-\xff]")
 _PIECE_BYTES: Final = 128 * 1024
+_PART_BYTES: Final = 32 * 1024
+_DECODED_BYTES: Final = 8 * 1024  # their text may take four times as much memory
 
 
 def detect(path: str, pieces: Pieces) -> Encoding:
@@ -216,20 +218,28 @@ def _checked(path: str, pieces: Iterable[Bytes], offset: int) -> Iterator[TextPi
             offset += len(piece)
             yield piece, None
             continue
-        joined = pending + piece
-        used = _utf8_length(joined, offset, final=False)
-        pending = joined[used:]
-        offset += used
-        yield joined[:used], None
+        for start in range(0, len(piece), _PART_BYTES):
+            joined = pending + piece[start : start + _PART_BYTES]
+            used = _utf8_length(joined, offset, final=False)
+            pending = joined[used:]
+            offset += used
+            yield joined[:used], None
     _utf8_length(pending, offset, final=True)
 
 
-def _utf8_length(data: bytes, offset: int, *, final: bool) -> int:
+def _utf8_length(data: Bytes, offset: int, *, final: bool) -> int:
     """How many bytes of ``data`` are whole characters."""
-    try:
-        return codecs.utf_8_decode(data, "strict", final)[1]
-    except UnicodeDecodeError as error:
-        raise NotUtf8Error(offset + error.start, data[error.start]) from None
+    view = memoryview(data)
+    used = 0
+    while True:
+        window = view[used : used + _DECODED_BYTES]
+        is_last = used + len(window) == len(data)
+        try:
+            used += codecs.utf_8_decode(window, "strict", final and is_last)[1]
+        except UnicodeDecodeError as error:
+            raise NotUtf8Error(offset + used + error.start, window[error.start]) from None
+        if is_last:
+            return used
 
 
 def _reencoded(path: str, pieces: Iterable[Bytes], encoding: Encoding) -> Iterator[TextPiece]:

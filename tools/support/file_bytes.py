@@ -18,8 +18,11 @@ if TYPE_CHECKING:
 PIECE_BYTES: Final = 96 * 1024
 """Fits the processor's second cache, so that looking at a piece several times costs little.
 
-From 128 KiB on, the C library would get each buffer from the system and give it back, which costs more than reading.
+From 128 KiB on, the C library gets a buffer from the system and gives it back, which pays for a large file only.
 """
+
+_LARGE_FILE_BYTES: Final = 16 * 1024 * 1024
+_LARGE_PIECE_BYTES: Final = 250_000  # no multiple of a page: the kernel copies to some of those at half of the speed
 
 _LEAST_PIECE_BYTES: Final = 16 * 1024
 """Files that grow, and those of some file systems, hold more than their size says; a byte at a time would take ages."""
@@ -32,7 +35,9 @@ def file_pieces(fd: int, path: str, token: CancellationToken, max_bytes: int) ->
         ReadCancelledError: the token was cancelled.
         ReadByteLimitError: the file grew over ``max_bytes`` while it was being read.
     """
-    buffer = bytearray(min(PIECE_BYTES, max(os.fstat(fd).st_size + 1, _LEAST_PIECE_BYTES)))
+    expected = os.fstat(fd).st_size
+    most = PIECE_BYTES if expected < _LARGE_FILE_BYTES else _LARGE_PIECE_BYTES
+    buffer = bytearray(min(most, max(expected + 1, _LEAST_PIECE_BYTES)))
     total = 0
     with FileIO(fd, closefd=False) as file:
         file.seek(0)
@@ -53,8 +58,8 @@ def file_pieces(fd: int, path: str, token: CancellationToken, max_bytes: int) ->
             yield buffer
             if not whole:
                 buffer = bytearray(_LEAST_PIECE_BYTES)  # mostly nothing more comes
-            elif size < PIECE_BYTES:
-                buffer = bytearray(PIECE_BYTES)
+            elif size < most:
+                buffer = bytearray(most)
 
 
 def file_bytes(fd: int, path: str, max_bytes: int) -> bytes:

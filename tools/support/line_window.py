@@ -93,13 +93,12 @@ class LineWindow:
             self._emit([self._line.close(by_line_feed=False)])
 
     def _take(self, text: str) -> None:
-        lines = text.split("\n")
+        lines = _split(text)
         first, tail = lines[0], lines.pop()
         if lines:
-            if "\r" in text:
-                lines = [line.removesuffix("\r") for line in lines]
             if _may_hold_long_line(text):
                 lines = [line if len(line) <= LINE_MAX_CHARS else _cut(line, len(line)) for line in lines]
+            del text  # as large as the lines, and not needed while they are joined
             self._line.extend(first)
             lines[0] = self._line.close(by_line_feed=True)
             self._emit(lines)
@@ -145,6 +144,14 @@ def utf8_length(text: str) -> int:
 
 def _cut(line: str, length: int) -> str:
     return f"{line[:LINE_MAX_CHARS]} … (line cut: {LINE_MAX_CHARS} of {length} characters shown)"
+
+
+def _split(text: str) -> list[str]:
+    """The lines, without the carriage return of their line end; the first has its own, as it began before ``text``."""
+    if "\r" not in text:
+        return text.split("\n")
+    first, line_feed, rest = text.partition("\n")
+    return [first, *rest.replace("\r\n", "\n").split("\n")] if line_feed else [first]
 
 
 def _may_hold_long_line(text: str) -> bool:
