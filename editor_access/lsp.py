@@ -160,6 +160,7 @@ class LspEditor:
             intended=IntendedEdit(document.text, wanted),
             timeouts=self._timeouts,
             is_lost=lambda: self._lost,
+            checks_versions=self._is_neovim,
         )
         params = self._params(opened, wanted, label)
         return await finished(flight.carry_out(lambda: self._client.apply_edit(params)))

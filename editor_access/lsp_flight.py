@@ -33,12 +33,15 @@ class EditTimeouts:
     """How long an edit is waited for, in seconds.
 
     ``reply_s``: the client's answer; long, for some clients ask their user. ``text_s``: the changed text after an
-    answer. ``grace_s``: more text, once something else has come that should have been the last word.
+    answer. ``grace_s``: more text, once something else has come that should have been the last word. ``promised_s``:
+    the same where the client said that it applied the edit and may do so whatever the document's version; five times
+    the longest delay that was measured, for an edit called skipped too soon is made twice by the next attempt.
     """
 
     reply_s: float = 30.0
     text_s: float = 5.0
     grace_s: float = 1.0
+    promised_s: float = 2.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +67,10 @@ class EditFlight:
         intended: IntendedEdit,
         timeouts: EditTimeouts,
         is_lost: Callable[[], bool],
+        checks_versions: bool,
     ) -> None:
-        """``is_lost`` tells whether the connection has ended."""
+        """``is_lost`` tells whether the connection has ended; ``checks_versions``: the client is known to do so."""
+        self._checks_versions = checks_versions
         self._slot = slot
         self._path = path
         self._intended = intended
@@ -149,7 +154,8 @@ class EditFlight:
         await self._until(lambda: self._held is not None or slot.revision != self._sent_at, limits.text_s)
         if slot.revision != self._sent_at:
             # What came may have been typed before the edit was applied; the edit itself then comes right after.
-            await self._until(lambda: self._held is not None, limits.grace_s)
+            last_word_s = limits.grace_s if self._checks_versions else limits.promised_s
+            await self._until(lambda: self._held is not None, last_word_s)
 
     async def _await_word_after_refusal(self, reply: Reply) -> None:
         # A stale edit is refused before or after the text that made it stale comes. Some clients apply and refuse,

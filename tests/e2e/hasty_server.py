@@ -10,5 +10,5 @@ from openbuffer.editor_access import lsp_flight
 REPLY_S, TEXT_S, GRACE_S = 1.2, 0.8, 0.6
 
 if __name__ == "__main__":
-    lsp_flight.EditTimeouts.__init__.__defaults__ = (REPLY_S, TEXT_S, GRACE_S)
+    lsp_flight.EditTimeouts.__init__.__defaults__ = (REPLY_S, TEXT_S, GRACE_S, GRACE_S)
     sys.exit(serve_stdio())

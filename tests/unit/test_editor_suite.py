@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from openbuffer.editor_access.text import PositionEncoding
 
-PATIENT = EditTimeouts(reply_s=600, text_s=600, grace_s=600)
+PATIENT = EditTimeouts(reply_s=600, text_s=600, grace_s=600, promised_s=600)
 
 
 @dataclass

@@ -63,7 +63,7 @@ class Run:
         self.editor = MemoryEditor()
         self.editor.open(self.path, BASE, version=1)
         self.client = MemoryLanguageClient(self.editor, encoding=self.encoding, temperament=self.temperament)
-        timeouts = EditTimeouts(reply_s=0.01, text_s=0.01, grace_s=0.005)
+        timeouts = EditTimeouts(reply_s=0.01, text_s=0.01, grace_s=0.005, promised_s=0.005)
         self.access = LspEditor(self.client, encoding=self.encoding, timeouts=timeouts)
         self.client.connect(self.access)
         for action, number in actions:

@@ -36,7 +36,7 @@ class Desk:
     def __init__(self, file: Path, text: str, *, is_neovim: bool) -> None:
         file.touch()
         self.path, self.uri, self.client = str(file), uri_from_path(str(file)), Client()
-        timeouts = EditTimeouts(reply_s=0.05, text_s=0.05, grace_s=0.01)
+        timeouts = EditTimeouts(reply_s=0.05, text_s=0.05, grace_s=0.01, promised_s=0.01)
         self.editor = LspEditor(self.client, encoding="utf-8", timeouts=timeouts, is_neovim=is_neovim)
         item = lsp.TextDocumentItem(uri=self.uri, language_id="", version=0, text=text)
         assert self.editor.did_open(lsp.DidOpenTextDocumentParams(text_document=item)) is None

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.contract("E7")
 
-PATIENT = EditTimeouts(reply_s=600, text_s=600, grace_s=600)
+PATIENT = EditTimeouts(reply_s=600, text_s=600, grace_s=600, promised_s=600)
 """For outcomes that an event brings about; running into one of these would end the test's time."""
 
-BRIEF = EditTimeouts(reply_s=0.05, text_s=0.05, grace_s=0.02)
+BRIEF = EditTimeouts(reply_s=0.05, text_s=0.05, grace_s=0.02, promised_s=0.02)
 """For outcomes that come when nothing happens any more."""
 
 TEXT = "one\ntwo\nthree\n"
@@ -221,6 +221,23 @@ async def test_typing_that_is_told_before_the_edit_is_not_taken_for_the_last_wor
         session.client.flush()
     assert [outcome.kind for outcome in outcomes] == ["done"]
     assert session.shown == "one+\nTWO\nthree\n"
+
+
+async def test_an_edit_that_was_promised_is_waited_for_beyond_the_grace(tmp_path: Path) -> None:
+    late = Temperament(stale="applied", tells_edit="when_flushed")
+    session = start(tmp_path, late, timeouts=replace(PATIENT, grace_s=0.001))
+    session.client.on_request = lambda: session.user_types(ELSEWHERE)
+
+    async def tell_late() -> None:
+        await anyio.wait_all_tasks_blocked()
+        await anyio.sleep(0.02)  # twenty times the grace
+        session.client.flush()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(tell_late)
+        outcome = await session.edit()
+    assert outcome.kind == "done"
+    assert len(session.client.requests) == 1
 
 
 async def test_a_stale_edit_that_an_editor_skips_saying_applied_is_not_reported_as_done(tmp_path: Path) -> None:
