@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from .alignment import common_prefix, common_suffix
 from .edits import apply_edits
@@ -25,6 +25,10 @@ _FINE = Fineness(short_gap=1, max_changes=200, max_share=1.0)
 _DISTINCTIVE = 4
 
 
+_LARGE_CHARS = 100_000
+_APART_CHARS = 200
+
+
 def holds_edits(base: str, edits: Sequence[TextEdit], result: str) -> bool:
     """True when ``result`` is ``base`` with all of ``edits``, whatever else changed elsewhere in it.
 
@@ -33,10 +37,7 @@ def holds_edits(base: str, edits: Sequence[TextEdit], result: str) -> bool:
     Raises:
         ValueError: the edits do not fit ``base``.
     """
-    expected = apply_edits(base, edits)
-    if result == expected:
-        return True
-    return _verdict(base, edits, result) == (True, False)
+    return EditEvidence(base, edits).holds(result)
 
 
 def lacks_edits(base: str, edits: Sequence[TextEdit], result: str) -> bool:
@@ -45,10 +46,81 @@ def lacks_edits(base: str, edits: Sequence[TextEdit], result: str) -> bool:
     Raises:
         ValueError: the edits do not fit ``base``.
     """
-    expected = apply_edits(base, edits)
-    if result == expected:
-        return False
-    return _verdict(base, edits, result) == (False, True)
+    return EditEvidence(base, edits).lacks(result)
+
+
+class EditEvidence:
+    """``holds_edits`` and ``lacks_edits`` for edits that many results are judged against.
+
+    Attributes:
+        expected: the base with the edits.
+
+    Raises:
+        ValueError: at construction, the edits do not fit ``base``.
+    """
+
+    def __init__(self, base: str, edits: Sequence[TextEdit]) -> None:
+        self.expected = apply_edits(base, edits)
+        self._base = base
+        self._edits = edits
+        self._hunks: _Hunks | None = None
+        self._last: tuple[str, _Verdict] | None = None
+
+    def holds(self, result: str) -> bool:
+        """As ``holds_edits``."""
+        return self._verdict(result) == (True, False)
+
+    def lacks(self, result: str) -> bool:
+        """As ``lacks_edits``."""
+        return self._verdict(result) == (False, True)
+
+    def _verdict(self, result: str) -> _Verdict:
+        if self._last is None or self._last[0] is not result:
+            self._last = result, self._judged(result)
+        return self._last[1]
+
+    def _judged(self, result: str) -> _Verdict:
+        if result == self.expected:
+            return True, False
+        if len(self._base) >= _LARGE_CHARS and (obvious := self._obvious(result)):
+            return obvious
+        if self._hunks is None:
+            self._hunks = _hunks_with_regions(self._base, self._edits)
+        old, new = self._hunks
+        if not old:
+            return True, False
+        if result == self._base:
+            return False, True
+        since_base = _changes(self._base, result)
+        untouched, touched = _are_untouched(old, since_base), _are_touched(old, since_base)
+        if not (untouched or touched):
+            return False, False
+        since_expected = _changes(self.expected, result)
+        # The way from the text that the document really was is hardly ever the longer one.
+        distance = _size(since_base) - _size(since_expected)
+        held = touched and distance >= 0 and _are_untouched(new, since_expected)
+        lacking = untouched and distance <= 0 and _are_touched(new, since_expected)
+        return (held, lacking) if held != lacking else (False, False)
+
+    def _obvious(self, result: str) -> _Verdict | None:
+        """The verdict where all that is new is far from all edits, as when somebody typed at one other place.
+
+        That is the usual case, and spares a large text the comparisons, which take up to a second.
+        """
+        old: list[tuple[int, int]] = []
+        new: list[tuple[int, int]] = []
+        shift = 0
+        for edit in self._edits:
+            old.append((edit.start, edit.end))
+            new.append((edit.start + shift, edit.start + shift + len(edit.new_text)))
+            shift += len(edit.new_text) - (edit.end - edit.start)
+        are_in, from_expected = _far_inside(new, self.expected, result)
+        are_out, from_base = _far_inside(old, self._base, result)
+        if are_in == len(new) and not are_out and from_expected <= from_base:
+            return True, False
+        if are_out == len(old) and not are_in and from_base <= from_expected:
+            return False, True
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,21 +151,28 @@ class _Region:
     pieces: tuple[tuple[int, int], ...]
 
 
-def _verdict(base: str, edits: Sequence[TextEdit], result: str) -> tuple[bool, bool]:
-    """Whether all hunks are in, and whether none is; both False where it cannot be told."""
+_Verdict: TypeAlias = tuple[bool, bool]
+"""Whether all hunks are in, and whether none is; both False where it cannot be told."""
+
+_Hunks: TypeAlias = tuple[list[_Region], list[_Region]]
+"""Where the hunks' old text is in the base, and where their new text is in the expected text."""
+
+
+def _far_inside(regions: list[tuple[int, int]], before: str, result: str) -> tuple[int, int]:
+    """How many regions of ``before`` lie far inside of what ``result`` begins or ends with as well; and what is left.
+
+    That is the number of characters on both sides between the same beginning and the same end.
+    """
+    prefix = common_prefix(before, result)
+    suffix = common_suffix(before, result, limit=min(len(before), len(result)) - prefix)
+    first, last = prefix - _APART_CHARS, len(before) - suffix + _APART_CHARS
+    inside = sum(end <= first or start >= last for start, end in regions)
+    return inside, len(before) + len(result) - 2 * (prefix + suffix)
+
+
+def _hunks_with_regions(base: str, edits: Sequence[TextEdit]) -> _Hunks:
     budget = DiffBudget()  # one for all hunks, as there may be thousands
-    hunks = _hunks(base, edits, budget)
-    if not hunks:
-        return True, False
-    if result == base:
-        return False, True
-    old, new = _regions(base, hunks, budget)
-    since_base, since_expected = _changes(base, result), _changes(apply_edits(base, hunks), result)
-    # The way from the text that the document really was is hardly ever the longer one.
-    distance = _size(since_base) - _size(since_expected)
-    held = distance >= 0 and _are_untouched(new, since_expected) and _are_touched(old, since_base)
-    lacking = distance <= 0 and _are_untouched(old, since_base) and _are_touched(new, since_expected)
-    return (held, lacking) if held != lacking else (False, False)
+    return _regions(base, _hunks(base, edits, budget), budget)
 
 
 def _hunks(base: str, edits: Sequence[TextEdit], budget: DiffBudget) -> list[TextEdit]:
@@ -111,8 +190,7 @@ def _hunks(base: str, edits: Sequence[TextEdit], budget: DiffBudget) -> list[Tex
     ]
 
 
-def _regions(base: str, hunks: list[TextEdit], budget: DiffBudget) -> tuple[list[_Region], list[_Region]]:
-    """Where the hunks' old text is in the base, and where their new text is in the expected text."""
+def _regions(base: str, hunks: list[TextEdit], budget: DiffBudget) -> _Hunks:
     old: list[_Region] = []
     new: list[_Region] = []
     shift = 0

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from .edit_evidence import EditEvidence
 from .port import TextEdit
-from .text import apply_edits, holds_edits, lacks_edits, minimal_edits
+from .text import holds_edits, minimal_edits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,12 +25,14 @@ class IntendedEdit:
 
     def __init__(self, base: str, edits: Sequence[TextEdit]) -> None:
         self._base = base
-        self._edits = tuple(edits)
+        self._evidence = EditEvidence(base, edits)
         self._plain_base = plain_line_ends(base)
-        self._plain_edits = _with_plain_line_ends(base, self._edits)
-        intended = apply_edits(self._plain_base, self._plain_edits)
+        self._plain_edits = _with_plain_line_ends(base, edits)
+        is_plain = self._plain_base == base and self._plain_edits == tuple(edits)
+        self._plain_evidence = self._evidence if is_plain else EditEvidence(self._plain_base, self._plain_edits)
+        intended = self._plain_evidence.expected
         self._ends_with_newline = intended.endswith("\n")
-        self._only_final_newline = intended.removesuffix("\n") == self._plain_base.removesuffix("\n")
+        self._only_final_newline = _same_but_for_final_newline(intended, self._plain_base)
         self._only_line_ends = intended == self._plain_base
         self._intended_length = len(intended)
         self._longest_new = max((edit.new_text for edit in self._plain_edits), key=len, default="")
@@ -48,14 +51,14 @@ class IntendedEdit:
         """Whether ``text`` holds every hunk, provably lacks them, or was changed in a way that may be the edit."""
         if text == self._base:
             return "lacks"
-        if holds_edits(self._base, self._edits, text):
+        if self._evidence.holds(text):
             return "holds"
         if self._only_line_ends:
-            return "lacks" if lacks_edits(self._base, self._edits, text) else "unclear"
+            return "lacks" if self._evidence.lacks(text) else "unclear"
         plain = plain_line_ends(text)
-        if holds_edits(self._plain_base, self._plain_edits, plain) or self._holds_but_for_final_newline(plain):
+        if self._plain_evidence.holds(plain) or self._holds_but_for_final_newline(plain):
             return "holds"
-        if self._turned_up_elsewhere(plain) or not lacks_edits(self._plain_base, self._plain_edits, plain):
+        if self._turned_up_elsewhere(plain) or not self._plain_evidence.lacks(plain):
             return "unclear"
         return "lacks"
 
@@ -72,7 +75,7 @@ class IntendedEdit:
         if self._only_final_newline or plain.endswith("\n") == self._ends_with_newline:
             return False
         other = plain + "\n" if self._ends_with_newline else plain.removesuffix("\n")
-        return holds_edits(self._plain_base, self._plain_edits, other)
+        return self._plain_evidence.holds(other)
 
 
 def plain_line_ends(text: str) -> str:
@@ -80,8 +83,15 @@ def plain_line_ends(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
+def _same_but_for_final_newline(one: str, other: str) -> bool:
+    # Cutting copies a text, so that what tells them apart without comes first.
+    return abs(len(one) - len(other)) <= 1 and one.removesuffix("\n") == other.removesuffix("\n")
+
+
 def _with_plain_line_ends(base: str, edits: Sequence[TextEdit]) -> tuple[TextEdit, ...]:
     """The edits, moved to where they are in the plain text."""
+    if "\r" not in base:
+        return tuple(TextEdit(edit.start, edit.end, plain_line_ends(edit.new_text)) for edit in edits)
     moved: list[TextEdit] = []
     at = plain_at = 0
     for edit in edits:

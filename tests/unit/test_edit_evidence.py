@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from openbuffer.editor_access import edit_evidence
 from openbuffer.editor_access.port import TextEdit
 from openbuffer.editor_access.text import apply_edits, holds_edits, lacks_edits, minimal_edits
 
@@ -293,3 +294,62 @@ def test_so_is_one_of_very_many_hunks_whatever_came_back() -> None:
     assert verdict(base, edits, base[::-1]) == "undecided"
     assert verdict(base, edits, wanted) == "holds"
     assert verdict(base, edits, base) == "lacks"
+
+
+# --- large texts -----------------------------------------------------------------------------------------------
+
+LINES = [f"line {number} of a long text\n" for number in range(8_000)]
+LONG = "".join(LINES)
+
+
+def spread(count: int) -> list[TextEdit]:
+    """As many edits all over the long text."""
+    starts = [sum(map(len, LINES[:index])) for index in range(100, 7_900, 7_800 // count)]
+    return [TextEdit(start, start + 4, "LINE") for start in starts]
+
+
+@pytest.mark.contract("E7")
+@pytest.mark.parametrize("count", [1, 40])
+@pytest.mark.parametrize("where", [0, len(LONG) // 2 + 11, len(LONG)])
+@pytest.mark.parametrize(("removed", "typed"), [(0, "typed"), (0, "typed\nlines\n" * 50), (5, "")])
+def test_typing_elsewhere_in_a_large_text_needs_no_comparison_of_lines(
+    monkeypatch: pytest.MonkeyPatch, count: int, where: int, removed: int, typed: str
+) -> None:
+    def compared(*_: object) -> None:
+        raise AssertionError("the lines were compared")
+
+    monkeypatch.setattr(edit_evidence, "changed_spans", compared)
+    edits = spread(count)
+    typing = TextEdit(min(where, len(LONG) - removed), min(where, len(LONG) - removed) + removed, typed)
+    both = apply_edits(LONG, sorted([*edits, typing], key=lambda edit: edit.start))
+    assert verdict(LONG, edits, both) == "holds"
+    assert verdict(LONG, edits, apply_edits(LONG, [typing])) == "lacks"
+
+
+@pytest.mark.contract("E7")
+def test_a_part_of_the_edits_in_a_large_text_is_undecided() -> None:
+    edits = spread(3)
+    assert verdict(LONG, edits, apply_edits(LONG, edits[:2])) == "undecided"
+    assert verdict(LONG, edits, apply_edits(LONG, [*edits[:2], TextEdit(len(LONG), len(LONG), "typed")])) == "undecided"
+
+
+@pytest.mark.contract("E7")
+@settings(max_examples=250, deadline=None)
+@given(data=st.data())
+def test_what_is_obvious_never_contradicts_the_comparison_in_full(data: st.DataObject) -> None:
+    lines = st.lists(st.sampled_from(["a\n", "b\n", "ab\n", "\n"]), max_size=14).map("".join)
+    base, result = data.draw(lines), data.draw(lines)
+    first, second = sorted(data.draw(st.tuples(*[st.integers(0, len(base))] * 2)))
+    edits = [TextEdit(first, second, data.draw(lines))]
+    candidates = [result, apply_edits(base, minimal_edits(base, result)[:1])]
+    expected = apply_edits(base, edits)
+    at = data.draw(st.integers(0, len(expected)))
+    candidates.append(expected[:at] + data.draw(st.sampled_from(["x", "a\n", "b"])) + expected[at:])
+    at = data.draw(st.integers(0, len(base)))
+    candidates.append(base[:at] + data.draw(st.sampled_from(["x", "a\n", "b"])) + base[at:])
+    for candidate in candidates:
+        in_full = verdict(base, edits, candidate)
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(edit_evidence, "_LARGE_CHARS", 0)
+            patched.setattr(edit_evidence, "_APART_CHARS", 3)
+            assert {in_full, verdict(base, edits, candidate)} != {"holds", "lacks"}
