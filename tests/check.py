@@ -42,7 +42,7 @@ def main() -> int:
         print(f"== {name}", flush=True)
         started = time.monotonic()
         if shutil.which(command[0]) is None:
-            print(f"{command[0]} is missing; install the test extra: pip install -e '.[test]'")
+            print(f"{command[0]} is missing; run the second command of README.md, it installs the test extra")
             return 2
         done = subprocess.run(command, cwd=ROOT, check=False)
         if done.returncode:

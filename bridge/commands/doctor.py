@@ -17,7 +17,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from .findings import Finding
+from .findings import Finding, pip_install
 from .terminal import harmless, terminal_for
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 PYTHON_OLDEST: Final = (3, 11)
 
 _TONES: Final[dict[str, Tone]] = {"good": "good", "note": "warn", "bad": "bad"}
-_REINSTALL: Final = "install again: pip install --force-reinstall openbuffer"
 _SELF_TEST_TIMEOUT_S: Final = 30.0
 
 
@@ -48,7 +47,7 @@ def doctor(root: Path | None, *, as_json: bool) -> int:
         findings += examine_companions()
     if as_json:
         report = {"works": not _bad(findings), "findings": [finding.to_json() for finding in findings]}
-        print(json.dumps(report))  # noqa: T201  a command line prints
+        terminal_for(sys.stdout).print(json.dumps(report))
     else:
         show(findings, terminal_for(sys.stdout))
     return 1 if _bad(findings) else 0
@@ -79,7 +78,7 @@ def examine_installation() -> Iterator[Finding]:
     try:
         distribution = metadata.distribution("openbuffer")
     except metadata.PackageNotFoundError:
-        yield Finding("openbuffer", "bad", "is imported but not installed", "pip install openbuffer")
+        yield Finding("openbuffer", "bad", "is imported but not installed", _reinstall())
         return
     yield Finding("openbuffer", "good", distribution.version)
     for requirement in distribution.requires or ():
@@ -100,7 +99,11 @@ def _package(requirement: str) -> Finding:
     try:
         return Finding(name, "good", metadata.version(name))
     except metadata.PackageNotFoundError:
-        return Finding(name, "bad", f"is missing ({requirement})", _REINSTALL)
+        return Finding(name, "bad", f"is missing ({requirement})", _reinstall())
+
+
+def _reinstall() -> str:
+    return f"install it again, in the directory of its README.md: {pip_install('--force-reinstall .')}"
 
 
 def try_the_main_job() -> Finding:
@@ -121,9 +124,9 @@ async def _read_unsaved(file: Path, unsaved: str) -> Finding:
             client.did_open(file.as_uri(), unsaved)
             answer = await client.call_tool("Read", {"filePath": str(file)})
     except BridgeError as error:
-        return Finding("server", "bad", str(error), _REINSTALL)
+        return Finding("server", "bad", str(error), _reinstall())
     if answer.is_error or unsaved.strip() not in answer.output:
-        return Finding("server", "bad", f"an unsaved document is not read: {answer.output!r}", _REINSTALL)
+        return Finding("server", "bad", f"an unsaved document is not read: {answer.output!r}", _reinstall())
     return Finding("server", "good", "starts, and reads an unsaved document")
 
 
@@ -135,16 +138,16 @@ def examine_companions() -> Iterator[Finding]:
 
 
 def _nvim() -> Finding:
-    from .demo_nvim import HOW_TO_GET_NVIM, NVIM_OLDEST, find_nvim, nvim_version  # noqa: PLC0415  likewise
+    from .demo_nvim import NVIM_OLDEST, find_nvim, how_to_get_nvim, nvim_version  # noqa: PLC0415  likewise
 
     nvim = find_nvim()
     version = nvim_version(nvim) if nvim is not None else None
     if nvim is None or version is None:
         what = f"{nvim} does not run" if nvim else "not found"
-        return Finding("nvim", "note", f"{what}; only `openbuffer demo --editor nvim` needs it here", HOW_TO_GET_NVIM)
+        return Finding("nvim", "note", f"{what}; only `openbuffer demo --editor nvim` needs it here", how_to_get_nvim())
     shown = f"{'.'.join(map(str, version))} ({nvim})"
     if version < NVIM_OLDEST:
-        return Finding("nvim", "note", f"{shown} is older than {'.'.join(map(str, NVIM_OLDEST))}", HOW_TO_GET_NVIM)
+        return Finding("nvim", "note", f"{shown} is older than {'.'.join(map(str, NVIM_OLDEST))}", how_to_get_nvim())
     return Finding("nvim", "good", shown)
 
 

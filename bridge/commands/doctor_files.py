@@ -54,7 +54,9 @@ def _containment() -> Finding:
 def _writable(root: Path) -> Finding:
     if os.access(root, os.W_OK | os.X_OK):
         return Finding("workspace", "good", f"{root} can be read and written")
-    return Finding("workspace", "note", f"{root} can be read only: Write and Edit fail there", "change its permissions")
+    read_only = hasattr(os, "statvfs") and os.statvfs(root).f_flag & os.ST_RDONLY
+    fix = "it is on a read-only file system: name another with --root" if read_only else "change its permissions"
+    return Finding("workspace", "note", f"{root} can be read only: Write and Edit fail there", fix)
 
 
 def _file_system(root: Path) -> Finding:

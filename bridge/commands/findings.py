@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -23,3 +25,8 @@ class Finding:
         """The form of ``openbuffer doctor --json``."""
         wire = {"name": self.name, "state": self.state, "detail": self.detail}
         return wire if self.fix is None else {**wire, "fix": self.fix}
+
+
+def pip_install(what: str) -> str:
+    """The command that installs into this very Python; its environment need not have a pip of its own."""
+    return f"python3 -m pip --python {shlex.quote(sys.executable)} install {what}"

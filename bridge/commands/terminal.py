@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from openbuffer.tools.support.located import printable
 
+from .output import writing
+
 if TYPE_CHECKING:
     from typing import TextIO
 
@@ -35,8 +37,9 @@ class Terminal:
 
     def print(self, line: str = "") -> None:
         """Write one line and let it be seen at once."""
-        self.stream.write(line + "\n")
-        self.stream.flush()
+        with writing():
+            self.stream.write(line + "\n")
+            self.stream.flush()
 
     def paint(self, tone: Tone, text: str) -> str:
         """The text in a tone, where there are colours."""

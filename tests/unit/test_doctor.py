@@ -5,10 +5,13 @@ from __future__ import annotations
 import io
 import json
 import os
+import shlex
 import sys
 from importlib import metadata
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from inline_snapshot import snapshot
 from openbuffer.bridge.commands import doctor as doctor_module
 from openbuffer.bridge.commands.cli import main
@@ -21,7 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    import pytest
+
+INSTALL = f"python3 -m pip --python {shlex.quote(sys.executable)} install"
 
 
 def states(findings: Iterable[Finding]) -> dict[str, str]:
@@ -46,7 +50,7 @@ def test_a_missing_package_is_told_with_the_fix(monkeypatch: pytest.MonkeyPatch,
     assert main(["doctor"]) == 1
     printed = capsys.readouterr().out
     assert "FAIL pygls" in printed
-    assert "fix: install again: pip install --force-reinstall openbuffer" in printed
+    assert f"fix: install it again, in the directory of its README.md: {INSTALL} --force-reinstall .\n" in printed
     assert printed.endswith("openbuffer does not work here: pygls\n")
 
 
@@ -89,6 +93,20 @@ def test_a_good_workspace_is_found_good_and_left_as_it_was(tmp_path: Path) -> No
     assert found["letter case"].detail == "matters in names"
     assert os.listdir(tmp_path) == ["Name"]
     assert os.stat(tmp_path).st_mtime_ns == before
+
+
+@pytest.mark.parametrize(
+    ("flags", "fix"),
+    [(0, "change its permissions"), (os.ST_RDONLY, "it is on a read-only file system: name another with --root")],
+)
+def test_a_workspace_that_cannot_be_written_is_noted_with_what_helps(
+    flags: int, fix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mount = SimpleNamespace(f_flag=flags)
+    monkeypatch.setattr(os, "access", lambda *_args: False)
+    monkeypatch.setattr(os, "statvfs", lambda _path: mount)
+    found = {finding.name: finding for finding in examine_root(tmp_path)}
+    assert (found["workspace"].state, found["workspace"].fix) == ("note", fix)
 
 
 def test_a_workspace_that_is_not_there_is_bad(tmp_path: Path) -> None:
