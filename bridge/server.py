@@ -42,6 +42,11 @@ def serve_stdio(
     except OSError as error:
         sys.stderr.write(f"openbuffer: stdin and stdout must be open, the client is at their other ends: {error}\n")
         return 2
+    if os.isatty(input_fd):
+        sys.stderr.write(
+            "openbuffer: `serve` speaks the Language Server Protocol on stdin and stdout; an editor starts it. "
+            "Ctrl-D ends it; `openbuffer demo` shows it at work.\n"
+        )
     log_to_stderr(_level(os.environ.get(LOG_LEVEL_VARIABLE, "")))
     gc.disable()  # nothing of what is imported becomes garbage; looking for it costs a tenth of the start
     import anyio  # noqa: PLC0415  after stdout is safe from whatever prints while it is imported

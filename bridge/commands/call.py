@@ -14,6 +14,7 @@ from openbuffer.tools.executor import create_tool_executor
 from ..life.interrupt import run_until_stopped
 from ..protocol import json_kind
 from .config import ConfigError, load_tool_config
+from .output import writing
 from .terminal import harmless
 
 if TYPE_CHECKING:
@@ -117,8 +118,9 @@ def _show(answer: CallToolResult) -> None:
 def _write_line(text: str) -> None:
     """Write all of it, in the terminal's encoding; what that cannot hold is escaped rather than lost."""
     unwritten = memoryview(f"{text}\n".encode(sys.stdout.encoding, "backslashreplace"))
-    while unwritten:  # an unbuffered stdout writes what fits into the pipe and says nothing of the rest
-        unwritten = unwritten[sys.stdout.buffer.write(unwritten) :]
+    with writing():
+        while unwritten:  # an unbuffered stdout writes what fits into the pipe and says nothing of the rest
+            unwritten = unwritten[sys.stdout.buffer.write(unwritten) :]
 
 
 def _complain(message: str) -> None:

@@ -13,6 +13,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from .output import OutputError, writing
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -37,14 +39,21 @@ TOML or JSON file; keys: roots (list of further directories), limits.file_max_by
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; ``launch`` starts it here."""
+    _have_stdout()
     try:
         code = _dispatch(_parser().parse_args(argv))
-        sys.stdout.flush()
+        with writing():
+            sys.stdout.flush()
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         _silence_stdout()
         return EXIT_BROKEN_PIPE
+    except OutputError as error:
+        _silence_stdout()
+        done = "what the command did is not undone; send its output elsewhere and look before you repeat it"
+        print(f"openbuffer: the output could not be written ({error}); {done}", file=sys.stderr)  # noqa: T201  likewise
+        return EXIT_USAGE
     return code
 
 
@@ -116,6 +125,12 @@ def _dispatch(arguments: argparse.Namespace) -> int:
         case _:
             _parser().print_help(sys.stderr)
             return EXIT_USAGE
+
+
+def _have_stdout() -> None:
+    """Where the caller closed stdout, nobody wants the output, and it goes nowhere."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  it is stdout until the end
 
 
 def _silence_stdout() -> None:

@@ -60,7 +60,7 @@ async def _play(editor_name: str, notes: Path, stage: Stage, started: list[int])
     try:
         async with _open_editor(editor_name, notes) as editor:
             started.extend(editor.process_ids)
-            stage.title(f"openbuffer demo: {editor.name}, a server that it started, and an agent's tools")
+            stage.title(f"openbuffer demo: {editor.name}, the server it started, an agent's tools")
             story = _Story(stage, editor, notes)
             await story.unsaved_line_is_read()
             await story.edit_keeps_the_users_line()

@@ -21,6 +21,9 @@ WIDTH_MAX: Final = 100
 
 INDENT: Final = "   "
 
+MARK_COLUMNS: Final = 5
+"""What the mark of a claim and the blank behind it take at most."""
+
 
 class DemoError(Exception):
     """The demo cannot go on; the text says why and what to do."""
@@ -92,13 +95,13 @@ class Stage:
 
     def title(self, text: str) -> None:
         """The headline of the whole."""
-        self._terminal.print(self._terminal.paint("strong", text))
+        self._headline(text)
 
     def step(self, title: str, story: str) -> None:
         """Begin the next step."""
         self._steps += 1
         self._terminal.print()
-        self._terminal.print(self._terminal.paint("strong", f"{self._steps}. {title}"))
+        self._headline(f"{self._steps}. {title}")
         self._paragraph(story)
 
     def call(self, name: str, arguments: Mapping[str, Any], answer: ToolAnswer, workspace: Path) -> None:
@@ -135,7 +138,10 @@ class Stage:
             ClaimError: it is not.
         """
         tone: Tone = "good" if holds else "bad"
-        self._terminal.print(f"{INDENT}{self._terminal.mark(tone)} {text}")
+        mark = self._terminal.mark(tone)
+        for line in textwrap.wrap(text, self._width - len(INDENT) - MARK_COLUMNS):
+            self._terminal.print(f"{INDENT}{mark} {line}")
+            mark = " " * (1 if self._terminal.marks else MARK_COLUMNS - 1)
         if not holds:
             raise ClaimError(f"this is not true: {text}")
         self._claims += 1
@@ -144,14 +150,18 @@ class Stage:
         """An empty line."""
         self._terminal.print()
 
+    def _headline(self, text: str) -> None:
+        for line in textwrap.wrap(text, self._width):
+            self._terminal.print(self._terminal.paint("strong", line))
+
     def _paragraph(self, text: str) -> None:
         for line in textwrap.wrap(text, self._width - len(INDENT)):
             self._terminal.print(INDENT + line)
 
     def _lines(self, text: str, prefix: str, tone: Tone) -> None:
-        wrapped = textwrap.wrap(text, self._width - len(prefix), drop_whitespace=False) or [""]
+        wrapped = textwrap.wrap(text, self._width - len(prefix)) or [""]
         for line in wrapped:
-            self._terminal.print((prefix + self._terminal.paint(tone, line.rstrip())).rstrip())
+            self._terminal.print((prefix + self._terminal.paint(tone, line)).rstrip())
             prefix = " " * len(prefix)
 
     def _row(self, left: str, right: str, between: str, half: int, tone: Tone) -> None:

