@@ -142,30 +142,6 @@ async def test_a_settled_failure_still_tells_its_targets(root: Path) -> None:
     assert [target.path for target in plan.targets] == [f"{root}/f.txt"] * 2
 
 
-@pytest.mark.contract("T12")
-@pytest.mark.parametrize(("factory", "arguments"), TOOLS)
-@pytest.mark.parametrize("name", ["f.txt", "missing.txt", "new/deep.txt", "dir", "binary", "loop", "../out", "a\0b"])
-async def test_a_gate_that_admits_changes_nothing_about_a_plan(
-    root: Path, factory: Factory, arguments: Arguments, name: str
-) -> None:
-    (root / "dir").mkdir()
-    (root / "binary").write_bytes(b"\0")
-    (root / "loop").symlink_to("loop")
-    asked: list[Sequence[Target]] = []
-
-    async def admit(targets: Sequence[Target], /) -> None:
-        asked.append(targets)
-
-    tool = factory(cwd=root)
-    parsed = tool.validate({**arguments, "filePath": name})
-    alone = await tool.prepare(parsed, ToolContext())
-    gated = await tool.prepare(parsed, ToolContext(admit=admit))
-    assert (alone.targets, alone.change, alone.settled) == (gated.targets, gated.change, gated.settled)
-    assert len(asked) == bool(gated.targets)
-    alone.close()
-    gated.close()
-
-
 # --- between prepare and commit: disk -----------------------------------------------------------------------
 
 

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ..contract import Capability, FileChange, FunctionTool, InvocationResult, Plan, ToolContext, create_builtin_tool
 from ..errors import ToolFailure
 from ..limits import FILE_MAX_BYTES
+from ..support.blocking import run_blocking
 from ..support.byte_search import line_number
 from ..support.hunks import line_hunks
 from ..support.not_found import looked_at, named_lines, why_not_found
@@ -73,14 +74,15 @@ def create_edit_tool(
     async def prepare(parsed: EditInput, context: ToolContext) -> Plan:
         _refuse_senseless(parsed)
 
-        def fill(place: TextPlace, plan: Plan) -> None:
+        async def fill(place: TextPlace, plan: Plan) -> None:
             place.require_text()
-            made = _edit(place, parsed, max_bytes, context.cancellation)
+            made = await run_blocking(
+                context.cancellation, lambda: _edit(place, parsed, max_bytes, context.cancellation)
+            )
             plan.state = made
             plan.change = made.file_change
 
-        accesses = (Capability.FILE_READ, Capability.FILE_WRITE)
-        return await places.plan(parsed.file_path, accesses, context, fill, fill_blocks=True)
+        return await places.plan(parsed.file_path, (Capability.FILE_READ, Capability.FILE_WRITE), context, fill)
 
     return create_builtin_tool(
         name="Edit",

@@ -63,11 +63,11 @@ def create_read_tool(
     places = Places(Roots(cwd), editor)
 
     async def prepare(parsed: ReadInput, context: ToolContext) -> Plan:
-        def fill(place: TextPlace, plan: Plan) -> None:
+        async def fill(place: TextPlace, plan: Plan) -> None:
             place.require_text()
             plan.state = _Slice(place, parsed.offset, parsed.limit, max_bytes, max_output_bytes)
 
-        return await places.plan(parsed.file_path, (Capability.FILE_READ,), context, fill, fill_blocks=False)
+        return await places.plan(parsed.file_path, (Capability.FILE_READ,), context, fill)
 
     return create_builtin_tool(
         name="Read",

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ..contract import Capability, FileChange, FunctionTool, InvocationResult, Plan, ToolContext, create_builtin_tool
 from ..errors import ToolFailure
 from ..limits import FILE_MAX_BYTES
+from ..support.blocking import run_blocking
 from ..support.hunks import line_hunks, narrowed
 from ..support.paths import CwdInput, Roots
 from ..support.places import Change, Places, TextPlace
@@ -55,14 +56,16 @@ def create_write_tool(
     places = Places(Roots(cwd), editor)
 
     async def prepare(parsed: WriteInput, context: ToolContext) -> Plan:
-        def fill(place: TextPlace, plan: Plan) -> None:
-            made = _write(place, parsed.content, max_bytes, context.cancellation)
+        async def fill(place: TextPlace, plan: Plan) -> None:
+            made = await run_blocking(
+                context.cancellation, lambda: _write(place, parsed.content, max_bytes, context.cancellation)
+            )
             if place.exists and not made.file_change.hunks:
                 plan.settled = _unchanged(made)
             plan.state = made
             plan.change = made.file_change
 
-        return await places.plan(parsed.file_path, (Capability.FILE_WRITE,), context, fill, fill_blocks=True)
+        return await places.plan(parsed.file_path, (Capability.FILE_WRITE,), context, fill)
 
     return create_builtin_tool(
         name="Write",

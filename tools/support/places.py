@@ -10,7 +10,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from ..contract import FileTarget, InvocationResult, Plan, admit_all
+from ..contract import FileTarget, InvocationResult, Plan
 from ..errors import ToolFailure
 from .blocking import run_blocking
 from .disk_place import DiskPlace
@@ -19,7 +19,7 @@ from .located import UnresolvedPathError
 from .text_place import Change, FileAccess, FoundPath, Landed, TextPlace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from openbuffer.editor_access.port import EditorProvider
 
@@ -41,72 +41,37 @@ class Places:
         file_path: str,
         accesses: tuple[FileAccess, ...],
         context: ToolContext,
-        fill: Callable[[TextPlace, Plan], None],
-        *,
-        fill_blocks: bool,
+        fill: Callable[[TextPlace, Plan], Awaitable[None]],
     ) -> Plan:
         """A plan about ``file_path``: its targets and descriptors, and what ``fill`` adds once the gate admits it.
 
-        ``fill`` is called in a thread where it blocks. A failure after the admission settles the plan, which then
-        still tells its targets.
+        A failure after the admission settles the plan, which then still tells its targets.
 
         Raises:
             PathRefusedError: the path is outside of the roots.
             PermissionDeniedError: the gate said no; nothing was looked at.
         """
-        token = context.cancellation
-        if context.admit is admit_all and self._editor is None:
-            # Nobody has to be asked on the event loop, and each way to a thread and back takes its time.
-            return await run_blocking(token, lambda: self._plan_alone(file_path, accesses, fill))
         with ExitStack() as resources:
             try:
-                found = await run_blocking(token, lambda: self._find(file_path, accesses))
+                located = await run_blocking(context.cancellation, lambda: self._roots.locate(file_path))
             except UnresolvedPathError as refusal:
-                plan = _stuck(refusal, accesses)
-                await context.admit(plan.targets)
-                return plan
-            resources.callback(found.located.close)
-            plan = Plan(targets=found.targets("undecided", exists=found.located.status is not None))
-            await context.admit(plan.targets)
+                stuck = tuple(FileTarget(path=refusal.place, access=access) for access in accesses)
+                await context.admit(stuck)
+                return Plan(targets=stuck, settled=InvocationResult.failed(str(refusal)))
+            resources.callback(located.close)
+            found = FoundPath(self._roots, self._editor, file_path, located, accesses)
+            targets = found.targets("undecided", exists=located.status is not None)
+            await context.admit(targets)
+            plan = Plan(targets=targets)
             try:
                 place = _place(found)
+                plan.targets = place.targets
+                await fill(place, plan)
             except ToolFailure as failure:
                 plan.settled = InvocationResult.failed(str(failure))
                 return plan
-            if fill_blocks:
-                return await run_blocking(token, lambda: _filled(place, fill, resources))
-            return _filled(place, fill, resources)
-
-    def _plan_alone(
-        self, file_path: str, accesses: tuple[FileAccess, ...], fill: Callable[[TextPlace, Plan], None]
-    ) -> Plan:
-        with ExitStack() as resources:
-            try:
-                found = self._find(file_path, accesses)
-            except UnresolvedPathError as refusal:
-                return _stuck(refusal, accesses)
-            resources.callback(found.located.close)
-            return _filled(DiskPlace(found), fill, resources)
-
-    def _find(self, file_path: str, accesses: tuple[FileAccess, ...]) -> FoundPath:
-        return FoundPath(self._roots, self._editor, file_path, self._roots.locate(file_path), accesses)
-
-
-def _stuck(refusal: UnresolvedPathError, accesses: tuple[FileAccess, ...]) -> Plan:
-    targets = tuple(FileTarget(path=refusal.place, access=access) for access in accesses)
-    return Plan(targets=targets, settled=InvocationResult.failed(str(refusal)))
-
-
-def _filled(place: TextPlace, fill: Callable[[TextPlace, Plan], None], resources: ExitStack) -> Plan:
-    """The plan about the place; it owns the resources unless the place turned out to be of no use."""
-    plan = Plan(targets=place.targets)
-    try:
-        fill(place, plan)
-    except ToolFailure as failure:
-        plan.settled = InvocationResult.failed(str(failure))
-    else:
-        plan.resources = resources.pop_all()
-    return plan
+            plan.resources = resources.pop_all()
+            return plan
 
 
 def _place(found: FoundPath) -> TextPlace:
