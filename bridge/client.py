@@ -113,7 +113,7 @@ class BridgeClient:
     """One server process and the connection to it, as an async context manager.
 
     Args:
-        roots: the workspace folders, first one first.
+        roots: the workspace folders, first one first, or the only one.
         command: the server to start; :data:`SERVER_COMMAND` unless given.
         handlers: answers to requests of the server, by method; any other is answered "method not found".
         on_notification: told every notification of the server.
@@ -123,7 +123,7 @@ class BridgeClient:
 
     def __init__(
         self,
-        roots: Sequence[str | Path],
+        roots: Sequence[str | Path] | str | Path,
         *,
         command: Sequence[str] = SERVER_COMMAND,
         handlers: Mapping[str, RequestHandler] | None = None,
@@ -132,7 +132,9 @@ class BridgeClient:
         answer_timeout_s: float = ANSWER_TIMEOUT_S,
     ) -> None:
         self.server_capabilities: Mapping[str, Any] = {}
-        self._roots = [Path(root).absolute() for root in roots]
+        # A string is a sequence too: of folders named by its characters, and one of them would be "/".
+        folders = [roots] if isinstance(roots, (str, Path)) else roots
+        self._roots = [Path(root).absolute() for root in folders]
         self._command = tuple(command)
         self._handlers = {**_STANDARD_HANDLERS, **(handlers or {})}
         self._on_notification = on_notification
@@ -164,7 +166,7 @@ class BridgeClient:
         except OSError as error:
             self._outgoing.close()
             self._frames.close()
-            raise BridgeStartError(f"{self._command[0]} could not be started: {error.strerror}") from error
+            raise BridgeStartError(self._why_not_started(error)) from error
         self._tasks = anyio.create_task_group()
         await self._tasks.__aenter__()
         self._tasks.start_soon(self._carry_messages)
@@ -187,6 +189,12 @@ class BridgeClient:
     def pid(self) -> int:
         """The process id of the server."""
         return self._process.pid
+
+    def _why_not_started(self, error: OSError) -> str:
+        """The system says the same of a missing program and of a missing directory to start it in."""
+        if self._roots and not self._roots[0].is_dir():
+            return f"{self._roots[0]}: the workspace folder is not a directory; name one that exists"
+        return f"{self._command[0]} could not be started: {error.strerror}"
 
     async def _initialize(self) -> None:
         folders = [{"uri": root.as_uri(), "name": root.name} for root in self._roots]

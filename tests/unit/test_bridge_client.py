@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import textwrap
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -19,7 +20,6 @@ from openbuffer.bridge.client import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 PRELUDE = """
 import json, os, signal, sys, time
@@ -71,6 +71,27 @@ async def test_a_program_that_does_not_exist_is_told(tmp_path: Path) -> None:
     with pytest.raises(BridgeStartError, match=r"/no/such/server could not be started: No such file"):
         async with BridgeClient([tmp_path], command=["/no/such/server"]):
             pass
+
+
+@pytest.mark.parametrize("name", ["none", "file.txt"])
+async def test_a_workspace_folder_that_is_no_directory_is_told_as_that(tmp_path: Path, name: str) -> None:
+    (tmp_path / "file.txt").touch()
+    with pytest.raises(
+        BridgeStartError, match=f"{name}: the workspace folder is not a directory; name one that exists"
+    ):
+        async with BridgeClient([tmp_path / name]):
+            pass
+
+
+@pytest.mark.parametrize("kind", [str, Path, lambda path: [path]])
+async def test_one_workspace_folder_is_one_folder_however_it_is_given(
+    tmp_path: Path, kind: Callable[[Path], Any], server: Any
+) -> None:
+    command = server(
+        "hello = read(); send(id=hello['id'], result={'capabilities': hello['params']['workspaceFolders']})"
+    )
+    async with BridgeClient(kind(tmp_path), command=command) as client:
+        assert client.server_capabilities == [{"uri": tmp_path.as_uri(), "name": tmp_path.name}]
 
 
 async def test_a_server_that_ends_at_once_is_told_with_its_last_words(tmp_path: Path, server: Any) -> None:
