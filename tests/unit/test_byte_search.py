@@ -59,6 +59,29 @@ def test_every_byte_decides_for_itself_whether_a_piece_is_plain(byte: int) -> No
     assert byte_search.PlainLines().line_feeds(piece) == (piece.count(b"\n") if plain else None)
 
 
+@settings(max_examples=200, deadline=None)
+@given(size=st.integers(0, 3 * STRIDE), byte=st.integers(0, 255), place=st.integers(0, 3 * STRIDE))
+def test_ascii_text_is_told_by_every_byte_of_it(size: int, byte: int, place: int) -> None:
+    data = bytearray(b"x\r\n\x01\x7f" * (size // 5 + 1))[:size]
+    if place < size:
+        data[place] = byte
+    for given_bytes in (data, bytes(data)):
+        assert byte_search.is_ascii_text(given_bytes) == (data.isascii() and b"\0" not in data)
+
+
+@pytest.mark.parametrize("needle", [b"k", b"kk", b"needle kk", b"k" * 64])
+@pytest.mark.parametrize("place", [80, 999_990, 1_048_575, 1_048_576, 1_048_577, 2_097_152, 2_500_000])
+def test_a_needle_is_found_over_the_seams_of_parts(needle: bytes, place: int) -> None:
+    for before in range(0, 80, 7):
+        data = bytearray(3_000_000)
+        assert byte_search.find(data, needle) == -1
+        at = place - before
+        data[at : at + len(needle)] = needle
+        assert byte_search.find(data, needle) == at
+        assert byte_search.find(data, needle, at) == at
+        assert byte_search.find(data, needle, at + 1) == -1
+
+
 @pytest.mark.contract("F2")
 @pytest.mark.parametrize(
     "size", [0, 1, 16 * 1024, *(n * file_bytes.PIECE_BYTES + d for n in (1, 2) for d in (-1, 0, 1))]

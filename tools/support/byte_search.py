@@ -39,6 +39,7 @@ _NOT_PLAIN: Final = b"\x80"
 _PLAIN_LINES: Final = bytes(
     _NOT_PLAIN[0] if byte in b"\0\r" or byte >= 0x80 else byte == ord("\n") for byte in range(256)
 )
+_NO_TEXT: Final = bytes(_NOT_PLAIN[0] if byte == 0 or byte >= 0x80 else 0 for byte in range(256))
 _LOOKED_UP_BYTES: Final = 64 * 1024
 _FEW_BYTES: Final = 16 * 1024
 
@@ -65,7 +66,24 @@ def find(data: Bytes, needle: bytes, start: int = 0) -> int:
     if len(needle) > _SHORT_BYTES:
         return data.find(needle, start)
     end = len(data)
+    while end - start > _PART_BYTES:
+        part_end = start + _PART_BYTES
+        if (at := _find(data, needle, start, part_end)) >= 0:
+            return at
+        start = part_end - len(needle) + 1
     return _find(data, needle, start, end) if start < end else -1
+
+
+def is_ascii_text(data: Bytes) -> bool:
+    """Whether ``data`` is ASCII without a NUL."""
+    size = len(data)
+    looked_up = bytearray(min(_LOOKED_UP_BYTES, size))
+    for start in range(0, size, _LOOKED_UP_BYTES):
+        end = min(start + _LOOKED_UP_BYTES, size)
+        _translate(data, _NO_TEXT, start=start, end=end, out=looked_up)
+        if looked_up.find(_NOT_PLAIN, 0, end - start) >= 0:
+            return False
+    return True
 
 
 class PlainLines:

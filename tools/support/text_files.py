@@ -12,7 +12,7 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from ..errors import TextRefusedError, ToolCancelledError
-from .byte_search import count, find
+from .byte_search import count, find, is_ascii_text
 from .encodings import MULTIBYTE, UTF8, Encoding, detect, gives_back, slices
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def text_file(path: str, raw: bytes, token: CancellationToken | None = None) -> 
         ToolCancelledError: the token was cancelled meanwhile.
         TextRefusedError: binary, or in no encoding that gives the same bytes back.
     """
-    if raw.isascii() and b"\0" not in raw:
+    if is_ascii_text(raw):
         return TextFile(path=path, raw=raw, utf8=raw, encoding=UTF8)
     encoding = detect(path, lambda: _until_cancelled(path, slices(raw), token))
     if encoding == UTF8:
