@@ -128,6 +128,9 @@ async def test_the_text_is_gone_when_an_edit_is_done(root: Path, place: str) -> 
     editor = MemoryEditor()
     has_text(root, editor, place, TEXT)
     tool = create_edit_tool(cwd=root, editor=lambda: editor)
+    # What the first call of a process loads and keeps is not meant.
+    (root / "other").write_text("the only one\n")
+    assert (await tool.execute({**EDIT, "filePath": "other"})).success
     tracemalloc.start()
     try:
         plan = await tool.prepare(tool.validate(EDIT), ToolContext())
