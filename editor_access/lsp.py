@@ -163,7 +163,10 @@ class LspEditor:
             checks_versions=self._is_neovim,
         )
         params = self._params(opened, wanted, label)
-        return await finished(flight.carry_out(lambda: self._client.apply_edit(params)))
+        outcome = await finished(flight.carry_out(lambda: self._client.apply_edit(params)))
+        if outcome is None:
+            raise DocumentMovedError(_moved(document, "was changed"))
+        return outcome
 
     def _current(self, document: Document) -> OpenDocument:
         self._require_connection(document.path)

@@ -80,9 +80,13 @@ class EditFlight:
         self._reply: Reply | None = None
         self._held: Document | None = None
         self._before_held: str | None = None
+        self._unsent = False
 
-    async def carry_out(self, send: _Send) -> EditOutcome:
-        """Send, wait, judge. Ends by itself: each wait is bounded, and the request is dropped at the end."""
+    async def carry_out(self, send: _Send) -> EditOutcome | None:
+        """Send, wait, judge. Ends by itself: each wait is bounded, and the request is dropped at the end.
+
+        None where the document moved before the request went out: then nothing was sent.
+        """
         self._slot.observer = self
         outcome = self._unknown("the wait for it was given up")
         try:
@@ -92,6 +96,8 @@ class EditFlight:
                 group.cancel_scope.cancel()
         finally:
             self._slot.observer = None
+        if self._unsent:
+            return None
         if outcome.kind == "unknown":
             self._slot.unsettled_until = (self._slot.revision, time.monotonic() + self._timeouts.text_s)
         return outcome
@@ -108,6 +114,11 @@ class EditFlight:
 
     async def _ask(self, send: _Send) -> None:
         try:
+            if self._slot.revision != self._sent_at:
+                # Since the check of the caller this task had to wait for its turn. Not every client refuses a stale
+                # edit, and what was typed in between could be overwritten without anybody noticing.
+                self._unsent = True
+                return
             result = await send()
         except EditorLostError:
             self._reply = Reply("lost", self._slot.revision)
@@ -125,12 +136,13 @@ class EditFlight:
             self._slot.pulse.fire()
 
     async def _outcome(self) -> EditOutcome:
+        """What became of the request that ``_ask`` sends."""
         await self._until(lambda: self._reply is not None or self._held is not None, self._timeouts.reply_s)
         if self._reply is None and self._held is not None:
             # The answer is about to come; the next edit should not overtake it.
             await self._until(lambda: self._reply is not None, self._timeouts.grace_s)
         reply = self._reply
-        if self._held is None and reply is not None:
+        if self._held is None and reply is not None and not self._unsent:
             if reply.kind in {"applied", "unreadable"}:
                 await self._await_text()
             elif reply.kind == "refused":
