@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+from asyncio.subprocess import DEVNULL
 from pathlib import Path
 from typing import Any
 
@@ -59,10 +60,16 @@ class Misdeeds:
     async def echo(self, arguments: Arguments) -> Any:
         return arguments
 
+    async def kinds(self, arguments: Arguments) -> Any:
+        return len({type(item) for item in arguments["items"]})
+
     async def text(self, arguments: Arguments) -> Any:
         """The document as it was when the call came, told after others had their turn."""
         before = self._editor().document(arguments["path"])
-        await anyio.to_thread.run_sync(time.sleep, 0)
+        if arguments.get("hold"):
+            await self._gate.wait()
+        else:
+            await anyio.to_thread.run_sync(time.sleep, 0)
         return None if before is None else {"version": before.version, "text": before.text}
 
     async def hold(self, arguments: Arguments) -> Any:
@@ -107,7 +114,7 @@ class Misdeeds:
 
     async def raises(self, arguments: Arguments) -> Any:
         kinds = {"exit": SystemExit, "interrupt": KeyboardInterrupt, "error": ValueError, "memory": MemoryError}
-        raise kinds[arguments["what"]]("on purpose")
+        raise {**kinds, "base": BaseException}[arguments["what"]]("on purpose")
 
     async def not_json(self, arguments: Arguments) -> Any:
         loop: list[Any] = []
@@ -117,6 +124,21 @@ class Misdeeds:
 
     async def big(self, arguments: Arguments) -> Any:
         return "x" * arguments["bytes"]
+
+    async def touch(self, arguments: Arguments) -> Any:
+        Path(arguments["path"]).touch()  # noqa: ASYNC240  nothing else may run before it is done
+
+    async def child(self, arguments: Arguments) -> Any:
+        """A child that is ended with the call, however that ends."""
+        child = await asyncio.create_subprocess_exec("sleep", "60", stdout=DEVNULL, stderr=DEVNULL)
+        try:
+            await anyio.Path(arguments["started"] + "~").write_text(str(child.pid))
+            await anyio.Path(arguments["started"] + "~").rename(arguments["started"])
+            await self._gate.wait()
+        finally:
+            child.kill()
+            with anyio.CancelScope(shield=True):
+                await child.wait()
 
     async def prints(self, _arguments: Arguments) -> Any:
         print("a stray print")
