@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import io
 
+_OTHER_BREAKS_IN_ASCII = "\v\f\x1c\x1d\x1e"
+
 
 def terminated_lines(text: str) -> list[str]:
     """The lines of ``text`` with their line ends; what follows the last line end is a line only if not empty."""
+    if text.isascii() and not any(character in text for character in _OTHER_BREAKS_IN_ASCII):
+        return text.splitlines(keepends=True)  # breaks at the same places then, in less than half the time
     # With newline="" a StringIO ends lines at exactly the three LSP line ends and translates nothing, at C speed.
     return list(io.StringIO(text, newline=""))
 

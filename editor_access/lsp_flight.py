@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import anyio
 import anyio.lowlevel
+import anyio.to_thread
 
 from .errors import EditorLostError
 from .port import Document, EditOutcome
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _REASON_MAX_CHARS = 500
+_LARGE_CHARS = 500_000
+"""Comparing texts from this size on takes long enough for others to notice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,16 +153,22 @@ class EditFlight:
             if self._slot.open is None:
                 # didClose and didOpen in a row are a reload, which shows what became of the edit.
                 await self._until(lambda: self._slot.open is not None, self._timeouts.grace_s)
-        return self._judged(reply) if self._held is None else self._made(self._held)
+        return self._judged(reply) if self._held is None else await self._made(self._held)
 
-    def _made(self, held: Document) -> EditOutcome:
-        if self._before_held is None or self._intended.spares(self._before_held, held.text):
+    async def _made(self, held: Document) -> EditOutcome:
+        if self._before_held is None or await self._spares(self._before_held, held.text):
             return EditOutcome(kind="done", document=held)
         return EditOutcome(
             kind="not_done",
             reason=f"{self._path}: the editor made the edit over a newer text than the one it was for, and what was "
             "changed in between may be gone; tell the user",
         )
+
+    async def _spares(self, before: str, after: str) -> bool:
+        if len(after) < _LARGE_CHARS:
+            return self._intended.spares(before, after)
+        # Both texts are settled, so that it does not matter what comes meanwhile.
+        return await anyio.to_thread.run_sync(self._intended.spares, before, after)
 
     async def _await_text(self) -> None:
         slot, limits = self._slot, self._timeouts
