@@ -72,23 +72,12 @@ def read_did_close(params: object) -> lsp.DidCloseTextDocumentParams:
     return lsp.DidCloseTextDocumentParams(text_document=lsp.TextDocumentIdentifier(uri=uri))
 
 
-def change_that_cannot_be_followed(params: object) -> lsp.DidChangeTextDocumentParams | None:
-    """Stands for a malformed didOpen or didChange that still names its document: that text is not known any more.
-
-    It reaches past the end of any text, which the document store takes as the end of synchronisation.
-    """
+def named_document(params: object) -> str | None:
+    """The URI that a malformed message still names its document by; None where it does not."""
     try:
-        uri = _string(_object(_params(params), "textDocument"), "uri")
+        return _string(_object(_params(params), "textDocument"), "uri")
     except MalformedParamsError:
         return None
-    beyond = lsp.Range(lsp.Position(0, 0), lsp.Position(_LINE_MAX, 0))
-    return lsp.DidChangeTextDocumentParams(
-        text_document=lsp.VersionedTextDocumentIdentifier(uri=uri, version=_LINE_MAX),
-        content_changes=[lsp.TextDocumentContentChangePartial(range=beyond, text="")],
-    )
-
-
-_LINE_MAX = 2**31 - 1
 
 
 def _change(

@@ -12,6 +12,7 @@ import anyio
 from openbuffer.editor_access.lsp import LspEditor
 from openbuffer.tools.contract import ToolContext
 from openbuffer.tools.errors import ToolExecutionError
+from openbuffer.tools.support.disk_text import RootedDiskText
 
 from .client_facts import ClientFacts
 from .limits import RUNNING_CALLS_MAX
@@ -70,7 +71,12 @@ class Session:
     def begin(self, facts: ClientFacts) -> None:
         """The client has introduced itself."""
         self.facts = facts
-        self.editor = LspEditor(self._create_client(facts), encoding=facts.position_encoding, is_neovim=facts.is_neovim)
+        self.editor = LspEditor(
+            self._create_client(facts),
+            encoding=facts.position_encoding,
+            is_neovim=facts.is_neovim,
+            disk=RootedDiskText(facts.roots) if facts.roots else None,
+        )
         self._executor = None
 
     def connection_lost(self) -> None:

@@ -18,13 +18,15 @@ from .lsp_documents import DocumentSlot, LspDocuments, OpenDocument
 from .lsp_edits import effective_edits, has_lone_return, lines_are_counted_alike, outgoing_edits
 from .lsp_flight import EditFlight, EditTimeouts, finished, wait_until
 from .lsp_outcome import IntendedEdit
-from .port import Document, EditOutcome, TextEdit
+from .port import Author, Document, EditOutcome, TextEdit, UnsavedDocument
 from .text import apply_edits
+from .truth import same_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .text import PositionEncoding
+    from .truth import Baseline, DiskText
 
 __all__ = ["EditTimeouts", "LspClient", "LspEditor"]
 
@@ -62,8 +64,9 @@ class LspEditor:
         encoding: PositionEncoding,
         timeouts: EditTimeouts | None = None,
         is_neovim: bool = False,
+        disk: DiskText | None = None,
     ) -> None:
-        r"""``encoding`` is the negotiated one.
+        r"""``encoding`` is the negotiated one. Without ``disk`` no document has a baseline.
 
         ``is_neovim``: the client opens documents at version 0 and applies an edit for version 0 to whatever is there
         by then, so such an edit names version 1, which is skipped once anything was typed; a lone ``\r`` ends no
@@ -74,7 +77,7 @@ class LspEditor:
         self._encoding: PositionEncoding = encoding
         self._timeouts = timeouts or EditTimeouts()
         self._is_neovim = is_neovim
-        self._documents = LspDocuments(encoding, counts_returns=not is_neovim)
+        self._documents = LspDocuments(encoding, counts_returns=not is_neovim, disk=disk)
         self._lost = False
 
     def did_open(self, params: lsp.DidOpenTextDocumentParams) -> str | None:
@@ -93,10 +96,14 @@ class LspEditor:
         """Take in ``textDocument/didClose``."""
         return self._documents.did_close(params)
 
+    def lose_track(self, uri: str, why: str) -> None:
+        """A message about this document made no sense, so that its text is not known until it is opened again."""
+        self._documents.lose_track(uri, why)
+
     def connection_lost(self) -> None:
         """The client is gone for good; edits on their way end as unknown, unless their text came already."""
         self._lost = True
-        self._documents.wake_all()
+        self._documents.stop()
 
     def document(self, path: str) -> Document | None:
         """The open document of this canonical path, judged again now; None when it is not open.
@@ -110,8 +117,24 @@ class LspEditor:
         opened = self._documents.find(path)
         return None if opened is None else opened.snapshot(path)
 
-    def unsaved_under(self, directory: str) -> tuple[str, ...]:
-        """Canonical paths of open documents below ``directory`` whose text is not known to be on disk."""
+    async def baseline(self, document: Document) -> Baseline | None:
+        """A text of this opening that the disk held at the same time; None where none is known."""
+        opened = self._same_opening(document)
+        return None if opened is None else await opened.disk.settled()
+
+    def seen_equal(self, document: Document, baseline: Baseline) -> None:
+        """Take note that the document was just found to be as on disk."""
+        opened = self._same_opening(document)
+        if opened is not None and opened.version == document.version and opened.buffer.text == document.text:
+            opened.disk.seen(baseline)
+
+    def author_of_unsaved(self, document: Document) -> Author:
+        """Whose the text is that the document has beyond its baseline."""
+        opened = self._same_opening(document)
+        return "user" if opened is None else opened.disk.author_of(document.text)
+
+    def unsaved_under(self, directory: str) -> tuple[UnsavedDocument, ...]:
+        """The open documents below ``directory`` whose text is not known to be on disk."""
         return self._documents.unsaved_under(directory)
 
     async def apply(self, document: Document, edits: Sequence[TextEdit], *, label: str) -> EditOutcome:
@@ -166,7 +189,14 @@ class LspEditor:
         outcome = await finished(flight.carry_out(lambda: self._client.apply_edit(params)))
         if outcome is None:
             raise DocumentMovedError(_moved(document, "was changed"))
+        if outcome.document is not None and same_text(outcome.document.text, apply_edits(document.text, wanted)):
+            opened.disk.edited_by_agent(document.text, outcome.document.text)
         return outcome
+
+    def _same_opening(self, document: Document) -> OpenDocument | None:
+        slot = self._documents.slot_of(document.uri)
+        opened = None if slot is None else slot.open
+        return opened if opened is not None and opened.generation == document.generation else None
 
     def _current(self, document: Document) -> OpenDocument:
         self._require_connection(document.path)

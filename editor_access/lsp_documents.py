@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Protocol
 
 import anyio
 
+from .baselines import BaselineKeeper, DiskReader
 from .document_identity import WantedFile, canonical, is_below, still_leads_to
 from .document_store import TextBuffer
 from .errors import DocumentAmbiguousError, DocumentOutOfSyncError
 from .lsp_edits import has_lone_return
-from .port import Document
+from .port import Author, Document, UnsavedDocument
 from .text import Position, PositionEncoding, Range
 from .uri import path_from_uri
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lsprotocol import types as lsp
+
+    from .truth import DiskText
 
 
 class TextObserver(Protocol):
@@ -39,6 +42,7 @@ class TextObserver(Protocol):
 class OpenDocument:
     """One opening of a document. ``opened_path`` is its URI's path, ``canonical_path`` what that led to then.
 
+    ``told_text`` is what the client opened or saved last; ``disk`` knows what that was on disk.
     ``returns_are_text``: it holds lone carriage returns, and its client may not count them as line ends.
     """
 
@@ -48,7 +52,8 @@ class OpenDocument:
     generation: int
     version: int
     buffer: TextBuffer
-    baseline: str | None
+    told_text: str | None
+    disk: BaselineKeeper
     out_of_sync: str | None = None
     returns_are_text: bool = False
 
@@ -101,8 +106,11 @@ class DocumentSlot:
 class LspDocuments:
     """Follows didOpen, didChange, didSave and didClose; each returns what was wrong, for a log, or None."""
 
-    def __init__(self, encoding: PositionEncoding, *, counts_returns: bool = True) -> None:
+    def __init__(
+        self, encoding: PositionEncoding, *, counts_returns: bool = True, disk: DiskText | None = None
+    ) -> None:
         """``counts_returns``: to the client a lone carriage return ends a line, as LSP has it."""
+        self._reader = None if disk is None else DiskReader(disk)
         self._encoding: PositionEncoding = encoding
         self._counts_returns = counts_returns
         self._slots: dict[str, DocumentSlot] = {}
@@ -117,6 +125,7 @@ class LspDocuments:
         slot = self._slots.setdefault(path, DocumentSlot())
         again = slot.open is not None and slot.open.out_of_sync is None
         slot.open = self._opened(item.uri, path, item.version, item.text)
+        slot.open.disk.opened(slot.open.buffer.text)
         slot.moved()
         return f"didOpen for {item.uri}, which is open already; taken as a reload" if again else None
 
@@ -128,17 +137,28 @@ class LspDocuments:
             return None
         slot = self._slots.setdefault(path, DocumentSlot())
         if slot.open is None:
-            slot.open = self._opened(uri, path, version, "")
-            slot.open.baseline = None
-            problem = "it changed without having been opened"
-        elif slot.open.out_of_sync is not None:
+            return f"didChange for {uri}: {self.lose_track(uri, 'it changed without having been opened')}"
+        if slot.open.out_of_sync is not None:
             return None
-        else:
-            problem = self._change(slot.open, version, params)
+        problem = self._change(slot.open, version, params)
         if problem is not None:
             slot.open.out_of_sync = problem
+        elif slot.open.disk.wants_to_know_change:
+            slot.open.disk.changed(slot.open.buffer.text)
         slot.moved()
         return None if problem is None else f"didChange for {uri}: {problem}"
+
+    def lose_track(self, uri: str, why: str) -> str:
+        """The text of this document is not known until it is opened again, if it has one at all; gives ``why`` back."""
+        path = path_from_uri(uri)
+        if path is not None:
+            slot = self._slots.setdefault(path, DocumentSlot())
+            if slot.open is None:
+                slot.open = self._opened(uri, path, 0, "")
+                slot.open.told_text = None
+            slot.open.out_of_sync = slot.open.out_of_sync or why
+            slot.moved()
+        return why
 
     def did_save(self, params: lsp.DidSaveTextDocumentParams) -> str | None:
         """The text is on disk now. A text that comes along is a chance to notice a drift."""
@@ -156,7 +176,8 @@ class LspDocuments:
                 return f"didSave for {uri}: {opened.out_of_sync}"
             opened.buffer.change(None, params.text)
             slot.moved()
-        opened.baseline = opened.buffer.text
+        opened.told_text = opened.buffer.text
+        opened.disk.saved(opened.buffer.text)
         return None
 
     def did_close(self, params: lsp.DidCloseTextDocumentParams) -> str | None:
@@ -203,11 +224,21 @@ class LspDocuments:
         for slot in self._slots.values():
             slot.pulse.fire()
 
-    def unsaved_under(self, directory: str) -> tuple[str, ...]:
-        """Canonical paths below ``directory`` whose text is not known to equal what was opened or saved."""
-        changed = (opened for opened in self._open() if not _is_saved(opened))
-        paths = {canonical(opened.opened_path) for opened in changed}
-        return tuple(sorted(path for path in paths if is_below(path, directory)))
+    def stop(self) -> None:
+        """Read nothing from disk any more, and wake every edit that waits for a document."""
+        if self._reader is not None:
+            self._reader.stop()
+        self.wake_all()
+
+    def unsaved_under(self, directory: str) -> tuple[UnsavedDocument, ...]:
+        """Documents below ``directory`` whose text is not known to equal what was opened or saved."""
+        unsaved: dict[str, Author] = {}
+        for opened in self._open():
+            path = canonical(opened.opened_path)
+            if is_below(path, directory) and not _is_saved(opened):
+                author = "user" if opened.out_of_sync is not None else opened.disk.author_of(opened.buffer.text)
+                unsaved[path] = "user" if author == "nobody" else author
+        return tuple(UnsavedDocument(path, unsaved[path]) for path in sorted(unsaved))
 
     def _opened(self, uri: str, path: str, version: int, text: str) -> OpenDocument:
         buffer = TextBuffer(text, self._encoding)
@@ -218,7 +249,8 @@ class LspDocuments:
             generation=next(self._generations),
             version=version,
             buffer=buffer,
-            baseline=text,
+            told_text=text,
+            disk=BaselineKeeper(path, self._reader),
             returns_are_text=not self._counts_returns and has_lone_return(text),
         )
 
@@ -290,7 +322,7 @@ def _ambiguous(path: str, found: list[OpenDocument], why: str) -> str:
 
 
 def _is_saved(opened: OpenDocument) -> bool:
-    return opened.out_of_sync is None and opened.buffer.text == opened.baseline
+    return opened.out_of_sync is None and opened.buffer.text == opened.told_text
 
 
 def _differ_by_line_ends_only(one: str, other: str) -> bool:

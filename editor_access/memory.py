@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Protocol
 
 import anyio.lowlevel
 
+from .baselines import BaselineKeeper
 from .document_identity import canonical, is_below, same_file, still_leads_to
 from .errors import DocumentAmbiguousError, DocumentMovedError, DocumentOutOfSyncError, EditorLostError
 from .lsp_edits import effective_edits
-from .port import Document, EditOutcome, TextEdit
+from .port import Author, Document, EditOutcome, TextEdit, UnsavedDocument
 from .text import apply_edits, minimal_edits
+from .truth import Baseline, baseline_of
 from .uri import uri_from_path
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ class MemoryBuffer:
     version: int
     text: str
     saved_text: str
+    disk: BaselineKeeper
     has_bom: bool = False
     undo_steps: list[tuple[TextEdit, ...]] = field(default_factory=list[tuple[TextEdit, ...]])
 
@@ -89,23 +92,25 @@ class MemoryEditor:
             UnicodeDecodeError: there is no text and the file is not UTF-8.
         """
         shown, has_bom = _from_disk(path) if text is None else (text, False)
-        return self._show(
-            MemoryBuffer(
-                uri=uri_from_path(path),
-                path=path,
-                canonical_path=canonical(path),
-                generation=next(self._generations),
-                version=version,
-                text=shown,
-                saved_text=shown,
-                has_bom=has_bom,
-            )
+        buffer = MemoryBuffer(
+            uri=uri_from_path(path),
+            path=path,
+            canonical_path=canonical(path),
+            generation=next(self._generations),
+            version=version,
+            text=shown,
+            saved_text=shown,
+            disk=BaselineKeeper(path, None),
+            has_bom=has_bom,
         )
+        _compare_with_disk(buffer)
+        return self._show(buffer)
 
     def open_unnamed(self, uri: str, text: str = "") -> MemoryBuffer:
         """Show a buffer that has no file, under a URI such as ``untitled:1``."""
         generation = next(self._generations)
-        return self._show(MemoryBuffer(uri, None, "", generation, version=0, text=text, saved_text=text))
+        disk = BaselineKeeper("", None)
+        return self._show(MemoryBuffer(uri, None, "", generation, version=0, text=text, saved_text=text, disk=disk))
 
     def buffer(self, name: str) -> MemoryBuffer:
         """The open document of this path or URI."""
@@ -142,6 +147,7 @@ class MemoryEditor:
             return
         Path(buffer.path).write_bytes((_BOM if buffer.has_bom else b"") + buffer.text.encode("utf-8"))
         buffer.saved_text = buffer.text
+        _compare_with_disk(buffer)
         for listener in self._listeners:
             listener.saved(buffer)
 
@@ -155,6 +161,7 @@ class MemoryEditor:
         buffer.saved_text = text
         if edits:
             self.change(name, edits)
+        _compare_with_disk(buffer)
 
     def reload(self, name: str) -> MemoryBuffer:
         """Close and open again from disk: a new generation, whose versions start over."""
@@ -217,12 +224,37 @@ class MemoryEditor:
             return EditOutcome(kind="done", reason="the document held that text already", document=document)
         buffer = found[0]
         self.change(_name(buffer), wanted)
+        buffer.disk.edited_by_agent(document.text, buffer.text)
         return EditOutcome(kind="done", document=_snapshot(buffer, document.path))
 
-    def unsaved_under(self, directory: str) -> tuple[str, ...]:
-        """Canonical paths of dirty documents below ``directory``."""
-        paths = {canonical(b.path) for b in self._buffers.values() if b.path is not None and b.is_dirty}
-        return tuple(sorted(path for path in paths if is_below(path, directory)))
+    async def baseline(self, document: Document) -> Baseline | None:
+        """A text of this opening that the disk held at the same time; None where none is known."""
+        buffer = self._same_opening(document)
+        return None if buffer is None else await buffer.disk.settled()
+
+    def seen_equal(self, document: Document, baseline: Baseline) -> None:
+        """Take note that the document was just found to be as on disk."""
+        buffer = self._same_opening(document)
+        if buffer is not None and buffer.text == document.text:
+            buffer.disk.seen(baseline)
+
+    def author_of_unsaved(self, document: Document) -> Author:
+        """Whose the text is that the document has beyond its baseline."""
+        buffer = self._same_opening(document)
+        return "user" if buffer is None else buffer.disk.author_of(document.text)
+
+    def unsaved_under(self, directory: str) -> tuple[UnsavedDocument, ...]:
+        """The dirty documents below ``directory``."""
+        dirty = {canonical(b.path): b for b in self._buffers.values() if b.path is not None and b.is_dirty}
+        return tuple(
+            UnsavedDocument(path, "agent" if dirty[path].disk.author_of(dirty[path].text) == "agent" else "user")
+            for path in sorted(dirty)
+            if is_below(path, directory)
+        )
+
+    def _same_opening(self, document: Document) -> MemoryBuffer | None:
+        found = (buffer for buffer in self._buffers.values() if buffer.uri == document.uri)
+        return next((buffer for buffer in found if buffer.generation == document.generation), None)
 
     def _show(self, buffer: MemoryBuffer) -> MemoryBuffer:
         self._buffers[_name(buffer)] = buffer
@@ -256,6 +288,19 @@ def _snapshot(buffer: MemoryBuffer, path: str) -> Document:
 def _ambiguous(path: str, found: Sequence[MemoryBuffer]) -> str:
     names = " and ".join(buffer.uri for buffer in found)
     return f"{path} is open in the editor under several names, {names}. Close all but one, then try again."
+
+
+def _compare_with_disk(buffer: MemoryBuffer) -> None:
+    if buffer.path is None:
+        return
+    try:
+        data: bytes | None = Path(buffer.path).read_bytes()
+    except FileNotFoundError:
+        data = None
+    except (OSError, ValueError):
+        return
+    if baseline := baseline_of(buffer.text, data):
+        buffer.disk.seen(baseline)
 
 
 def _from_disk(path: str) -> tuple[str, bool]:

@@ -14,6 +14,11 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from .truth import Baseline
+
+Author: TypeAlias = Literal["nobody", "agent", "user"]
+"""Whose the unsaved part of a text is. "agent": nothing but edits of the tools was added to what was on disk."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
@@ -53,6 +58,14 @@ class EditOutcome:
     document: Document | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class UnsavedDocument:
+    """A document, by its canonical path, whose text is not known to be on disk, and whose doing that is."""
+
+    path: str
+    author: Author
+
+
 class EditorFileAccess(Protocol):
     """An editor as the tools see it; asked for at call time, because editors come and go (E2)."""
 
@@ -76,8 +89,23 @@ class EditorFileAccess(Protocol):
         """
         ...
 
-    def unsaved_under(self, directory: str) -> tuple[str, ...]:
-        """Canonical paths of open documents below ``directory`` whose text is not known to be on disk."""
+    async def baseline(self, document: Document) -> Baseline | None:
+        """A text of this opening that the disk held at the same time, the newest known; None where there is none (E11).
+
+        Waits for a look at the disk that is on its way, for some seconds at most.
+        """
+        ...
+
+    def seen_equal(self, document: Document, baseline: Baseline) -> None:
+        """Take note that the document was just compared with the disk and found the same; void once it moved on."""
+        ...
+
+    def author_of_unsaved(self, document: Document) -> Author:
+        """Whose the text is that the document has beyond its baseline."""
+        ...
+
+    def unsaved_under(self, directory: str) -> tuple[UnsavedDocument, ...]:
+        """The open documents below ``directory`` whose text is not known to be on disk, in the order of their paths."""
         ...
 
 

@@ -308,6 +308,12 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_text_places.py",
         "unit/test_text_positions.py",
     ),
+    "E11": (
+        "e2e/test_neovim_truth.py",
+        "unit/test_disk_text.py",
+        "unit/test_truth.py",
+        "unit/test_truth_of_tools.py",
+    ),
     "E12": (
         "e2e/test_bridge_files.py",
         "e2e/test_neovim_stale.py",
@@ -545,11 +551,28 @@ CASES: dict[str, tuple[str, ...]] = {
     "three hundred random edits in each encoding equal a model": (
         "unit/test_document_store.py::test_three_hundred_random_edits_equal_the_model_after_each",
     ),
+    "a command rewrites a file that is open and clean: the next Read and Edit use the new bytes": (
+        "e2e/test_neovim_truth.py::test_a_command_rewrites_a_clean_file_and_the_next_read_and_edit_use_the_new_bytes",
+        "unit/test_truth_of_tools.py::test_changes_go_to_the_disk_where_only_that_changed_and_old_text_is_never_put_back",
+    ),
+    "document and disk both changed: read with a warning, refused to change, until saved or reverted": (
+        "e2e/test_neovim_truth.py::test_both_changed_is_a_conflict_until_the_user_saves_or_reverts",
+        "unit/test_truth_of_tools.py::test_changes_are_refused_where_there_are_two_texts_and_both_stay",
+    ),
+    "a document that was opened with other text than the disk has": (
+        "e2e/test_neovim_truth.py::test_a_buffer_that_was_never_like_its_file_is_read_and_not_changed",
+    ),
+    "the file of an open document is deleted": (
+        "e2e/test_neovim_truth.py::test_a_clean_buffer_whose_file_was_deleted_is_no_file",
+        "unit/test_truth_of_tools.py::test_an_unsaved_document_whose_file_was_deleted_is_a_conflict",
+    ),
+    "the row changes between prepare and commit": (
+        "unit/test_truth_of_tools.py::test_a_commit_in_another_row_starts_over_with_nothing_changed",
+    ),
 }
 """Cases from the field, by a short name -> tests as ``file::name``."""
 
 OPEN_CASES: dict[str, str] = {
-    "a command rewrites a file that is open and clean: the next Read and Edit use the new bytes": TRUTH,
     "an approval is pending while the user edits another line": PIPELINE,
     "an agent's change on disk shows in a clean open document, and leaves an unsaved one alone": TRUTH,
     "the same saved state for a visible, a hidden and a closed file": TRUTH,

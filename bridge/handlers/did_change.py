@@ -6,7 +6,7 @@ import logging
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from ..document_params import change_that_cannot_be_followed, read_did_change
+from ..document_params import named_document, read_did_change
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -30,10 +30,10 @@ def lose_track(editor: LspEditor, params: object) -> Generator[None]:
     """Where a message about a text cannot be followed, that text is not known from then on; never a guess."""
     try:
         yield
-    except Exception:
-        change = change_that_cannot_be_followed(params)
-        if change is not None:
-            editor.did_change(change)
+    except Exception as error:
+        uri = named_document(params)
+        if uri is not None:
+            editor.lose_track(uri, f"a message about it could not be understood ({str(error) or type(error).__name__})")
         raise
 
 

@@ -198,7 +198,9 @@ async def test_a_client_without_apply_edit_can_read_but_not_change_an_open_docum
     path.write_text("disk\n")
     async with RawClient.start() as client:
         await client.initialize(tmp_path, capabilities={})
-        did_open(client, path, "buffer\n")
+        did_open(client, path, "disk\n")
+        await client.call("Read", {"filePath": "a.txt"})
+        did_change(client, path, 2, {"text": "buffer\n"})
         assert "buffer" in (await client.call("Read", {"filePath": "a.txt"}))["data"]["output"]
         edited = await client.call("Edit", {"filePath": "a.txt", "oldString": "buffer", "newString": "x"})
         assert edited["data"]["success"] is False
@@ -238,7 +240,7 @@ async def test_a_change_that_cannot_be_taken_in_leaves_no_stale_text_behind(
     client.send_bytes(b"Content-Length: %d\r\n\r\n" % len(body))
     client.send_bytes(body)
     answer = await client.call("Read", {"filePath": str(path)})
-    assert "its text is not known reliably" in answer["data"]["error"]
+    assert "its text is not known reliably: a message about it could not be understood" in answer["data"]["error"]
     did_open(client, path, "again\n", 3)
     assert "1\tagain" in (await client.call("Read", {"filePath": str(path)}))["data"]["output"]
     did_close(client, path)

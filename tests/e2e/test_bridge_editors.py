@@ -34,6 +34,13 @@ class Editor(LanguageClient):
         self.text_document_did_open(types.DidOpenTextDocumentParams(item))
         return uri
 
+    def type_over(self, uri: str, text: str) -> None:
+        self.texts[uri] = text
+        self.versions[uri] += 1
+        document = types.VersionedTextDocumentIdentifier(uri=uri, version=self.versions[uri])
+        whole = types.TextDocumentContentChangeWholeDocument(text)
+        self.text_document_did_change(types.DidChangeTextDocumentParams(document, [whole]))
+
     def apply(self, params: types.ApplyWorkspaceEditParams) -> types.ApplyWorkspaceEditResult:
         (change,) = params.edit.document_changes or ()
         assert isinstance(change, types.TextDocumentEdit)
@@ -44,10 +51,7 @@ class Editor(LanguageClient):
             assert isinstance(edit, types.TextEdit)
             start, end = (self._offset(uri, position) for position in (edit.range.start, edit.range.end))
             self.texts[uri] = self.texts[uri][:start] + edit.new_text + self.texts[uri][end:]
-        self.versions[uri] += 1
-        document = types.VersionedTextDocumentIdentifier(uri=uri, version=self.versions[uri])
-        whole = types.TextDocumentContentChangeWholeDocument(self.texts[uri])
-        self.text_document_did_change(types.DidChangeTextDocumentParams(document, [whole]))
+        self.type_over(uri, self.texts[uri])
         return types.ApplyWorkspaceEditResult(applied=True)
 
     def _offset(self, uri: str, position: types.Position) -> int:
@@ -106,7 +110,8 @@ async def test_the_tools_are_there(client: Editor) -> None:
 async def test_an_unsaved_text_is_read_and_edited_in_the_clients_own_encoding(client: Editor) -> None:
     path = client.root / "ä b.txt"
     path.write_bytes(b"on disk\n")
-    uri = client.open(path, TEXT)
+    uri = client.open(path, "on disk\n")
+    client.type_over(uri, TEXT)
     assert "first 😋 line" in (await call(client, "Read", {"filePath": "ä b.txt"}))["data"]["output"]
     expected = TEXT
     for old, new in (("line\r\nsecond", "LINE\r\n2nd"), ("e\u0301", "é"), ("😋 end", "🦑 END\r\nmore")):

@@ -67,8 +67,8 @@ openbuffer demo: a headless editor, the server it started, an agent's tools
 
    the agent calls Read
        filePath: "notes.txt"
-     > notes.txt: lines 1-3 of 3, in the open document, which may hold unsaved
-       changes
+     > notes.txt: lines 1-3 of 3, in the open document, unsaved changes of the
+       user
      >      1  apples
      >      2  pears
      >      3  cherries, the dark ones

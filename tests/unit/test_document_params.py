@@ -55,17 +55,15 @@ def test_malformed_openings_are_refused(params: Any) -> None:
         [{"text": "x", "range": {**AT, "start": {"line": 1.0, "character": 0}}}], [{"text": "fine"}, {"text": 1}],
     ],
 )  # fmt: skip
-def test_malformed_changes_are_refused_and_stand_for_a_lost_track(changes: Any) -> None:
+def test_malformed_changes_are_refused_and_still_name_their_document(changes: Any) -> None:
     params = {"textDocument": {"uri": "file:///a", "version": 1}, "contentChanges": changes}
     with pytest.raises(MalformedParamsError):
         read.read_did_change(params)
-    lost = read.change_that_cannot_be_followed(params)
-    assert lost is not None
-    assert lost.text_document.uri == "file:///a"
+    assert read.named_document(params) == "file:///a"
 
 
-def test_a_change_of_nothing_known_stands_for_nothing() -> None:
-    assert read.change_that_cannot_be_followed({"textDocument": {"uri": None}}) is None
+def test_a_change_of_nothing_known_names_nothing() -> None:
+    assert read.named_document({"textDocument": {"uri": None}}) is None
 
 
 _KEYS = st.sampled_from(["textDocument", "uri", "version", "text", "contentChanges", "range", "start", "line"])

@@ -23,11 +23,16 @@ from openbuffer.editor_access.memory_lsp import MemoryLanguageClient, Temperamen
 from openbuffer.editor_access.text import apply_edits, minimal_edits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from openbuffer.editor_access.port import UnsavedDocument
     from openbuffer.editor_access.text import PositionEncoding
 
 PATIENT = EditTimeouts(reply_s=600, text_s=600, grace_s=600, promised_s=600)
+
+
+def paths_of(unsaved: Sequence[UnsavedDocument]) -> list[str]:
+    return [document.path for document in unsaved]
 
 
 @dataclass
@@ -288,7 +293,7 @@ def test_unsaved_documents_are_named_until_they_are_saved(attached: Attached, pa
     attached.editor.type("untitled:1", 0, "y")
     assert attached.access.unsaved_under(directory) == ()
     attached.editor.type(path, 0, "x")
-    assert attached.access.unsaved_under(directory) == (path,)
+    assert paths_of(attached.access.unsaved_under(directory)) == [path]
     assert attached.access.unsaved_under(directory + "-evil") == ()
     attached.editor.save(path)
     assert attached.access.unsaved_under(directory) == ()

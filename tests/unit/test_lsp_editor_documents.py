@@ -14,7 +14,14 @@ from openbuffer.editor_access.errors import DocumentAmbiguousError, DocumentOutO
 from openbuffer.editor_access.lsp import LspEditor
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from openbuffer.editor_access.port import UnsavedDocument
     from openbuffer.editor_access.text import PositionEncoding
+
+
+def paths_of(unsaved: Sequence[UnsavedDocument]) -> list[str]:
+    return [document.path for document in unsaved]
 
 
 class UnusedClient:
@@ -242,7 +249,7 @@ async def test_a_change_that_does_not_fit_makes_the_document_unknown_until_it_is
     with pytest.raises(DocumentOutOfSyncError):
         await feed.editor.apply(document, [TextEdit(0, 0, "x")], label="x")
     assert feed.client.asked == []
-    assert feed.editor.unsaved_under(str(place)) == (str(path),)
+    assert paths_of(feed.editor.unsaved_under(str(place))) == [str(path)]
     feed.open(path.as_uri(), "fresh", version=4)
     assert feed.text(path) == "fresh"
 
@@ -278,9 +285,24 @@ def test_a_change_of_a_document_never_opened_is_not_taken_for_a_file_on_disk(pla
     assert "without having been opened" in (feed.change(path.as_uri(), 3, part((0, 0), (0, 0), "x")) or "")
     with pytest.raises(DocumentOutOfSyncError):
         feed.text(path)
-    assert feed.editor.unsaved_under(str(place)) == (str(path),)
+    assert paths_of(feed.editor.unsaved_under(str(place))) == [str(path)]
     feed.close(path.as_uri())
     assert feed.text(path) is None
+
+
+@pytest.mark.contract("B3")
+@pytest.mark.parametrize("is_open", [True, False])
+def test_a_lost_track_is_told_with_its_reason_until_the_document_is_opened_again(place: Path, is_open: bool) -> None:
+    feed, path = Feed(), place / "a.txt"
+    if is_open:
+        feed.open(path.as_uri(), "one")
+    feed.editor.lose_track(path.as_uri(), "a message made no sense")
+    feed.editor.lose_track("untitled:1", "there is no such file")
+    with pytest.raises(DocumentOutOfSyncError, match="a message made no sense"):
+        feed.text(path)
+    assert paths_of(feed.editor.unsaved_under(str(place))) == [str(path)]
+    feed.open(path.as_uri(), "fresh", version=4)
+    assert feed.text(path) == "fresh"
 
 
 @pytest.mark.contract("B3")
@@ -334,11 +356,11 @@ def test_unsaved_documents_are_those_whose_text_differs_from_what_was_opened_or_
     for uri in uris.values():
         feed.open(uri, "1")
         feed.change(uri, 2, whole("2"))
-    assert feed.editor.unsaved_under(str(place / "sub")) == (str(place / "sub/x"), str(place / "sub/y"))
+    assert paths_of(feed.editor.unsaved_under(str(place / "sub"))) == [str(place / "sub/x"), str(place / "sub/y")]
     feed.save(uris["sub/x"])
     feed.change(uris["sub/y"], 3, whole("1"))
-    assert feed.editor.unsaved_under(str(place)) == (str(place / "sub-evil/z"),)
-    assert feed.editor.unsaved_under("/") == (str(place / "sub-evil/z"),)
+    assert paths_of(feed.editor.unsaved_under(str(place))) == [str(place / "sub-evil/z")]
+    assert paths_of(feed.editor.unsaved_under("/")) == [str(place / "sub-evil/z")]
 
 
 @pytest.mark.contract("E2")

@@ -242,7 +242,7 @@ async def test_an_open_document_is_read_through_the_same_form_and_limits(root: P
     editor.replace(path, 4, 5, "C-user\u2028 é\r\n")
     tool: dict[str, Any] = {"editor": lambda: editor}
     assert (await read(root, tool=tool)).output == (
-        f"{path}: lines 1-3 of 3, in the open document, which may hold unsaved changes; "
+        f"{path}: lines 1-3 of 3, in the open document, unsaved changes of the user; "
         "mixed line ends, 1 of 3 are CRLF\n     1\ta\n     2\tb\n     3\tC-user\u2028 é"
     )
     for limits in ({"max_bytes": 10}, {"max_output_bytes": 30}):

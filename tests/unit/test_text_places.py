@@ -569,7 +569,8 @@ async def test_a_document_gets_no_text_that_its_file_cannot_hold(root: Path, pat
 @pytest.mark.contract("F5", "E3")
 async def test_edits_of_a_document_have_the_same_failures_and_limits(root: Path, path: str) -> None:
     editor = MemoryEditor()
-    editor.open(path, "k\nk\n")
+    editor.open(path)
+    editor.replace(path, 0, 5, "k\nk\n")
     tool = create_edit_tool(cwd=root, editor=lambda: editor, max_bytes=5)
     for arguments, says in [
         ({**EDIT, "oldString": "k"}, "found 2 times, in lines 1 and 2"),

@@ -105,7 +105,7 @@ class _Slice:
 
 async def _commit(plan: Plan, context: ToolContext) -> InvocationResult:
     asked: _Slice = plan.state
-    asked.place.refresh()
+    await asked.place.refresh()
     token = context.cancellation
     return InvocationResult(success=True, output=await run_blocking(token, lambda: _read_once(asked, token)))
 

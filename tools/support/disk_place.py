@@ -1,4 +1,4 @@
-"""A file on disk, there or to be created, that no editor has open."""
+"""A file on disk, there or to be created, that no editor has open, or only with the text that it had before."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import anyio.from_thread
 
-from ..errors import PlanOutdatedError
+from ..errors import PathRefusedError, PlanOutdatedError
 from . import atomic
 from .blocking import run_blocking
 from .encodings import UTF8
 from .file_bytes import file_bytes, file_pieces
+from .standing import whereabouts
 from .text_files import TextFile, text_file
 from .text_place import Change, FoundPath, Landed, refuse_cancelled
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from ..contract import CancellationToken, ToolContext
     from .encodings import Pieces
     from .replacing import Replacement
+    from .standing import Standing
 
 
 class DiskPlace:
@@ -65,8 +67,16 @@ class DiskPlace:
         """New bytes between views of what stays."""
         return Change(before=before, parts=before.spliced(replacements))
 
-    def refresh(self) -> None:
+    async def refresh(self) -> None:
         """Start over when the file was opened in the editor."""
+        self.look_at_editor()
+
+    def look_at_editor(self) -> None:
+        """The same, without waiting; on the event loop.
+
+        Raises:
+            PlanOutdatedError: the file was opened in the editor since the call began.
+        """
         if self._found.open_document()[1] is not None:
             raise PlanOutdatedError(f"{self.path}: was opened in the editor since the call began.")
 
@@ -80,7 +90,7 @@ class DiskPlace:
 
     async def put(self, change: Change, context: ToolContext, *, label: str) -> Landed:  # noqa: ARG002  the label is for an editor's undo list
         """Replace or create the file in one step."""
-        self.refresh()
+        self.look_at_editor()
         written = await run_blocking(context.cancellation, lambda: self._write(change, context.cancellation))
         return Landed("Written to disk.", written.notes)
 
@@ -100,4 +110,42 @@ class DiskPlace:
     def _last_look(self) -> None:
         """Waiting for another writer can take seconds, in which the file may have been opened in the editor."""
         if self._found.editor is not None:
-            anyio.from_thread.run_sync(self.refresh)
+            anyio.from_thread.run_sync(self.look_at_editor)
+
+
+class OutdatedDocumentPlace(DiskPlace):
+    """The file of an open document that still shows what the file held before; that text is never written back.
+
+    A plain client cannot be made to reload, so that the change is made on disk, and said to be.
+    """
+
+    def __init__(self, found: FoundPath, standing: Standing) -> None:
+        super().__init__(found)
+        self._standing = standing
+        self.whereabouts = whereabouts(standing)
+
+    def require_text(self) -> None:
+        """Refuse what is no file any more."""
+        try:
+            super().require_text()
+        except PathRefusedError as refusal:
+            raise PathRefusedError(
+                f"{refusal} It was there when the editor loaded it: the open document still shows its old text, which "
+                "the user can save there, or which Write replaces on disk."
+            ) from None
+
+    def look_at_editor(self) -> None:
+        """Start over when the document moved: what the user did there may make it the truth."""
+        if self._found.open_document()[1] != self._standing.document:
+            raise PlanOutdatedError(f"{self.path}: was changed, closed or reloaded in the editor since the call began.")
+
+    async def put(self, change: Change, context: ToolContext, *, label: str) -> Landed:
+        """Replace or create the file, and say that the editor does not show it yet."""
+        landed = await super().put(change, context, label=label)
+        return Landed(landed.where, (*landed.notes, _STILL_OLD))
+
+
+_STILL_OLD = (
+    "the file had been changed on disk since the editor loaded it, so the change was made on disk; the open document "
+    "still shows older text until the editor reloads it"
+)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from openbuffer.editor_access.text import minimal_edits
 
@@ -10,6 +11,7 @@ from ..errors import PlanOutdatedError, TextRefusedError, ToolFailure
 from .blocking import run_blocking
 from .encodings import LATIN1
 from .file_bytes import document_pieces, file_bytes, over_budget
+from .standing import SUBSTITUTE, compare, opened_in_wrong_encoding, whereabouts
 from .text_files import TextFile, document_text, encode_or_refuse, text_file
 from .text_place import Change, FoundPath, Landed, editor_trouble, in_its_words, refuse_cancelled
 
@@ -17,26 +19,28 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from openbuffer.editor_access.port import Document, EditorFileAccess, EditOutcome
+    from openbuffer.editor_access.truth import Baseline
 
     from ..contract import CancellationToken, ToolContext
     from .encodings import Encoding, Pieces
     from .replacing import Replacement
-
-_SUBSTITUTE: Final = "\ufffd"
+    from .standing import Standing
 
 
 class DocumentPlace:
     """Implements ``TextPlace`` for an open document."""
 
-    def __init__(self, found: FoundPath, editor: EditorFileAccess, document: Document) -> None:
+    def __init__(self, found: FoundPath, standing: Standing) -> None:
         self._found = found
-        self._editor = editor
-        self._document = document
+        self._standing = standing
+        self._editor: EditorFileAccess = standing.editor
+        self._document: Document = standing.document
+        self._baseline: Baseline | None = None
+        self.whereabouts = whereabouts(standing)
         self.path = found.shown
         self.exists = True
         self.hides_mark = True
         self.targets = found.targets("document", exists=True)
-        self.whereabouts = "in the open document, which may hold unsaved changes"
 
     def require_text(self) -> None:
         """Nothing to refuse: an open document is text."""
@@ -68,13 +72,25 @@ class DocumentPlace:
         edits = minimal_edits(self._document.text, b"".join(parts).decode())
         return Change(before=before, parts=parts, edits=edits)
 
-    def refresh(self) -> None:
+    async def refresh(self) -> None:
         """Take the newest text; start over when it was closed or opened anew."""
+        with editor_trouble(self.path):
+            self._baseline = await self._editor.baseline(self._document)
         self._document = self._open_still()
+        author = self._editor.author_of_unsaved(self._document)
+        self._standing = replace(self._standing, document=self._document, author=author)
 
     def check_path(self) -> None:
-        """Start over when the path leads somewhere else; an editor that saves may well put another inode there."""
-        self._found.check(same_file=False)
+        """Start over when the path leads somewhere else; an editor that saves may well put another inode there.
+
+        Start over as well when the disk is the truth by now, or there is none. Comes after ``refresh``.
+        """
+        with self._found.located_again() as now:
+            verdict = compare(now, self._document, self._baseline)
+        if not verdict.allows_what(self._standing.verdict):
+            raise PlanOutdatedError(f"{self.path}: was changed or saved since the call began.")
+        self._standing = replace(self._standing, verdict=verdict)
+        self.whereabouts = whereabouts(self._standing)
 
     def release(self) -> None:
         """Close the descriptors of the file on disk, which an editor that saves replaces."""
@@ -83,14 +99,20 @@ class DocumentPlace:
     async def put(self, change: Change, context: ToolContext, *, label: str) -> Landed:
         """Have the editor make the edits, and tell what became of them (E7)."""
         refuse_cancelled(self.path, context.cancellation)
+        prepared = self._document
+        await self.refresh()
+        self._refuse_moved(prepared)
         await run_blocking(context.cancellation, lambda: self._look_for_the_last_time(change))
-        if self._open_still() != self._document:
-            raise PlanOutdatedError(f"{self.path}: was changed in the editor since the change was prepared.")
+        self._refuse_moved(prepared)
         with editor_trouble(self.path):
             outcome = await self._editor.apply(self._document, change.edits, label=label)
         if outcome.kind == "done":
             return Landed("It is in the open document; nothing was saved to disk.")
         raise self._not_done(outcome)
+
+    def _refuse_moved(self, prepared: Document) -> None:
+        if self._open_still() != prepared:
+            raise PlanOutdatedError(f"{self.path}: was changed in the editor since the change was prepared.")
 
     def _look_for_the_last_time(self, change: Change) -> None:
         try:
@@ -134,16 +156,12 @@ class DocumentPlace:
     def _refuse_what_saving_would_damage(self, replacements: Sequence[Replacement]) -> None:
         """An editor may have decoded the file wrongly, or may be unable to save the new text; it would not tell."""
         new = b"".join(replacement.new for replacement in replacements)
-        damaged = _SUBSTITUTE in self._document.text
+        damaged = SUBSTITUTE in self._document.text
         if self._found.located.fd is None or (new.isascii() and not damaged):
             return
         on_disk = self._on_disk()
-        if damaged and (on_disk is None or _SUBSTITUTE.encode() not in on_disk.utf8):
-            raise TextRefusedError(
-                f"{self.path}: the open document shows U+FFFD where the file on disk has other bytes: the editor "
-                "opened it in a wrong encoding, and saving it would destroy them. Nothing was changed. Reopen it in "
-                "the editor with its own encoding first."
-            )
+        if damaged and (on_disk is None or SUBSTITUTE.encode() not in on_disk.utf8):
+            raise TextRefusedError(opened_in_wrong_encoding(self.path))
         if on_disk is not None:
             encode_or_refuse(self.path, new.decode(), self._encoding_when_saved(on_disk.encoding))
 

@@ -2,7 +2,8 @@
 
 The order is fixed: the path is resolved and opened, the gate admits it, and only then the editor is asked and
 anything is read (E2). Before a commit the place is looked for again; when it is another one by now, the call starts
-over, and when the editor went away it ends: nothing is ever written to disk behind an open document.
+over, and when the editor went away it ends: nothing is ever written to disk behind an open document that has more
+than the disk.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from ..contract import FileTarget, InvocationResult, Plan
+from ..contract import Capability, FileTarget, InvocationResult, Plan
 from ..errors import ToolFailure
 from .blocking import run_blocking
-from .disk_place import DiskPlace
+from .disk_place import DiskPlace, OutdatedDocumentPlace
 from .document_place import DocumentPlace
 from .located import UnresolvedPathError
+from .standing import standing_of, why_no_change
 from .text_place import Change, FileAccess, FoundPath, Landed, TextPlace
 
 if TYPE_CHECKING:
@@ -64,7 +66,7 @@ class Places:
             await context.admit(targets)
             plan = Plan(targets=targets)
             try:
-                place = _place(found)
+                place = await _place(found, context)
                 plan.targets = place.targets
                 await fill(place, plan)
             except ToolFailure as failure:
@@ -74,8 +76,12 @@ class Places:
             return plan
 
 
-def _place(found: FoundPath) -> TextPlace:
-    editor, document = found.open_document()
-    if editor is not None and document is not None:
-        return DocumentPlace(found, editor, document)
-    return DiskPlace(found)
+async def _place(found: FoundPath, context: ToolContext) -> TextPlace:
+    standing = await standing_of(found, context.cancellation)
+    if standing is None:
+        return DiskPlace(found)
+    if standing.verdict.truth == "disk":
+        return OutdatedDocumentPlace(found, standing)
+    if Capability.FILE_WRITE in found.accesses and not standing.verdict.is_open_to_change:
+        raise ToolFailure(why_no_change(found.shown, standing))
+    return DocumentPlace(found, standing)

@@ -109,20 +109,20 @@ class TextPlace(Protocol):
         """
         ...
 
-    def refresh(self) -> None:
-        """Look at the editor again, on the event loop and without blocking; a reader gets the newest text.
+    async def refresh(self) -> None:
+        """Look at the editor again; a reader gets the newest text.
 
         Raises:
-            PlanOutdatedError: the file was opened or closed in the editor.
+            PlanOutdatedError: the file was opened or closed in the editor, or is another's text by now.
             ToolFailure: the editor went away.
         """
         ...
 
     def check_path(self) -> None:
-        """Resolve the path again.
+        """Resolve the path again, and compare an open document with the disk again.
 
         Raises:
-            PlanOutdatedError: it leads to something else by now.
+            PlanOutdatedError: it leads to something else by now, or the truth is somewhere else.
         """
         ...
 
@@ -179,11 +179,21 @@ class FoundPath:
         Raises:
             PlanOutdatedError: it leads to something else, or (``same_file``) to another file of that name.
         """
+        with self.located_again() as now:
+            if same_file and _inode(now) != _inode(self.located):
+                raise PlanOutdatedError(f"{self.shown}: was replaced on disk since the call began.")
+
+    @contextmanager
+    def located_again(self) -> Generator[Located]:
+        """What the path leads to now, opened.
+
+        Raises:
+            PlanOutdatedError: it leads to something else.
+        """
         with self.roots.locate(self.file_path) as now:
             if now.path != self.located.path or now.kind != self.located.kind:
                 raise PlanOutdatedError(f"{self.shown}: the path leads to something else than when the call began.")
-            if same_file and _inode(now) != _inode(self.located):
-                raise PlanOutdatedError(f"{self.shown}: was replaced on disk since the call began.")
+            yield now
 
 
 def in_its_words(reason: str) -> str:
