@@ -31,7 +31,12 @@ class DiskReader:
 
     def start(self, path: str, text: str) -> Future[Baseline | None]:
         """Compare a text with its file, from now on."""
-        return self._pool.submit(self._disk.baseline, path, text)
+        try:
+            return self._pool.submit(self._disk.baseline, path, text)
+        except RuntimeError:  # stopped, or no thread is to be had: then nothing is known
+            unknown: Future[Baseline | None] = Future()
+            unknown.set_result(None)
+            return unknown
 
     def stop(self) -> None:
         """Start nothing more; what is being read is left to itself."""

@@ -242,15 +242,16 @@ class LspDocuments:
 
     def _opened(self, uri: str, path: str, version: int, text: str) -> OpenDocument:
         buffer = TextBuffer(text, self._encoding)
+        canonical_path = canonical(path)
         return OpenDocument(
             uri=uri,
             opened_path=path,
-            canonical_path=canonical(path),
+            canonical_path=canonical_path,
             generation=next(self._generations),
             version=version,
             buffer=buffer,
             told_text=text,
-            disk=BaselineKeeper(path, self._reader),
+            disk=BaselineKeeper(canonical_path, self._reader),
             returns_are_text=not self._counts_returns and has_lone_return(text),
         )
 

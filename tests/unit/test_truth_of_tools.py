@@ -470,3 +470,31 @@ async def test_a_change_that_comes_before_the_disk_was_read_does_not_become_the_
     assert "opened with other text than is on disk" in await desk.read()
     assert not (await desk.edit()).success
     access.connection_lost()
+
+
+async def test_a_document_that_was_opened_through_a_link_from_outside_has_its_baseline(desk: Desk) -> None:
+    inside = desk.root / "inside"
+    inside.mkdir()
+    (inside / "g.txt").write_text(BASE)
+    (desk.root / "alias").symlink_to(inside)
+    opened = str(desk.root / "alias" / "g.txt")
+    if isinstance(desk.access, LspEditor):
+        # Below a root of which the opened name is no part.
+        client = MemoryLanguageClient(desk.editor, encoding="utf-16")
+        desk.access = LspEditor(client, encoding="utf-16", timeouts=PATIENT, disk=RootedDiskText(inside))
+        client.connect(desk.access)
+    desk.editor.open(opened)
+    desk.editor.type(opened, 0, "typed ")
+    tool = create_edit_tool(cwd=inside, editor=lambda: desk.access)
+    result = await tool.execute({"filePath": "g.txt", "oldString": "same", "newString": "edited"})
+    assert result.invocation is not None
+    assert result.invocation.success, result.invocation.error
+    assert desk.editor.buffer(opened).text == "typed base\nedited\n"
+
+
+async def test_messages_after_the_end_of_the_connection_are_of_no_consequence(desk: Desk) -> None:
+    if isinstance(desk.access, LspEditor):
+        desk.access.connection_lost()
+    desk.editor.open(desk.path)
+    desk.editor.save(desk.path)
+    assert desk.access.unsaved_under(str(desk.root)) == ()

@@ -80,7 +80,12 @@ def create_read_tool(
 
 
 def _description(max_bytes: int, max_output_bytes: int, editor: EditorProvider | None) -> str:
-    document = "If an attached editor has the file open, the text of that document is shown. " if editor else ""
+    document = (
+        "If an attached editor has the file open, the text of that document is shown, unless only the file on disk "
+        "changed since it was opened. "
+        if editor
+        else ""
+    )
     return (
         "Shows lines of a text file below the workspace roots. The output starts with one header line: the path, which "
         "lines of how many are shown, where the text is, and what is special about its encoding and line ends. Each "

@@ -79,7 +79,8 @@ def create_write_tool(
 
 def _description(max_bytes: int, editor: EditorProvider | None) -> str:
     document = (
-        "If an attached editor has the file open, the open document is changed and not saved; the result says so. "
+        "If an attached editor has the file open, the open document is changed and not saved; the result says so. If "
+        "only the file on disk changed since it was opened, that is changed instead; if both did, nothing is. "
         if editor
         else ""
     )
