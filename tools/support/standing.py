@@ -128,8 +128,8 @@ def why_no_change(path: str, standing: Standing) -> str:
         return opened_in_wrong_encoding(path)
     return (
         f"{path}: the open document differs from the file on disk, and is not known to have been the same since it was "
-        "opened, so that nobody knows which is wanted. Nothing was changed; both are as they were. Ask the user to save "
-        "the document, which keeps the editor's text, or to revert it to the file on disk; then try again."
+        "opened; nobody knows which is wanted. Nothing was changed; both are as they were. Ask the user to save the "
+        "document, which keeps the editor's text, or to revert it to the file on disk; then try again."
     )
 
 
