@@ -50,7 +50,7 @@ class Play:
         line_end = self.chance.choice(["\n", "\r\n"])
         text = line_end.join(f"k{number} 😋 tok é" for number in range(LINES))
         text += self.chance.choice(["", line_end])
-        self.editor.path.write_bytes(b"on disk\n")
+        self.editor.path.write_bytes(text.encode())  # opened different from the disk, every change would be refused
         self.editor.open(text)
         for _ in range(self.chance.randint(2, 9)):
             await self._act()
@@ -58,6 +58,12 @@ class Play:
         await self.editor.settle()
         await self._judge()
         self.editor.close()
+
+    @property
+    def succeeded(self) -> int:
+        """How many calls reported that they did what they were asked."""
+        answers = (task.result() for *_, task in self.calls)
+        return sum(bool(answer.get("result", {}).get("data", {}).get("success")) for answer in answers)
 
     async def _act(self) -> None:
         roll = self.chance.random()
@@ -159,13 +165,16 @@ async def play(directory: Path, seeds: range) -> None:
         await client.initialize(directory)
         turns = asyncio.Semaphore(AT_ONCE)
 
-        async def take_turn(seed: int) -> None:
+        async def take_turn(one: Play) -> None:
             async with turns:
-                await Play(client, directory, seed).run()
+                await one.run()
 
+        plays = [Play(client, directory, seed) for seed in seeds]
         async with asyncio.TaskGroup() as group:
-            for seed in seeds:
-                group.create_task(take_turn(seed))
+            for one in plays:
+                group.create_task(take_turn(one))
+        done = [one.succeeded for one in plays]
+        assert sum(done) > len(plays), f"too few edits landed to say anything: {done}"
         assert await client.leave() == 0
         assert b"Traceback" not in client.stderr, client.stderr.decode()
 
