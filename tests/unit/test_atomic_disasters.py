@@ -146,7 +146,7 @@ def test_a_read_only_file_system_and_a_mounted_file_are_told_apart(ws: Path) -> 
         ),
         (
             f"PathRefusedError {ws}/g: is read-only for this process; the file is unchanged. "
-            "Its permissions have to be changed before it can be edited."
+            "The file system is read-only; name a file on one that can be written."
         ),
         (
             f"PathRefusedError {ws}/h: cannot be written (Read-only file system); nothing was created. "

@@ -153,6 +153,7 @@ async def test_output_over_the_budget_is_refused_and_the_slice_that_fits_does_fi
         await read(root, tool={"max_output_bytes": budget}, offset=100)
     message = str(refused.value)
     assert f"{root}/f.txt: lines 100 to 1000 take more than the output budget of {budget} bytes" in message
+    assert f"(the text has {len(raw)} bytes)" in message
     limit = int(message.partition("with limit ")[2].split()[0])
     assert limit > 100
     fitting = await read(root, tool={"max_output_bytes": budget}, offset=100, limit=limit)

@@ -167,9 +167,11 @@ def _output_over_budget(asked: _Slice, window: LineWindow) -> ReadByteLimitError
     fits = window.lines_within(asked.max_output_bytes - len(path.encode()) - _HEADER_NUMBERS_BYTES)
     instead = f"offset {asked.offset} with limit {fits} fits." if fits else "Not even one line fits."
     last = asked.offset + window.shown_lines - 1
+    size = asked.place.size()
+    of_all = "" if size is None else f" (the text has {size} bytes)"
     return ReadByteLimitError(
-        f"{path}: lines {asked.offset} to {last} take more than the output budget of {asked.max_output_bytes} bytes. "
-        f"{instead} Or search the file for what you need (Grep, where that tool is offered)."
+        f"{path}: lines {asked.offset} to {last} take more than the output budget of {asked.max_output_bytes} "
+        f"bytes{of_all}. {instead} Or search the file for what you need (Grep, where that tool is offered)."
     )
 
 

@@ -210,9 +210,12 @@ def _require_writable(located: Located) -> None:
     """A rename asks for the directory's permission only; that the file itself is read-only is respected too."""
     effective = os.access in os.supports_effective_ids
     if not os.access(located.name, os.W_OK, dir_fd=located.anchor_fd, effective_ids=effective):
+        read_only_disk = os.fstatvfs(located.anchor_fd).f_flag & os.ST_RDONLY
+        advice = (
+            _ADVICE[errno.EROFS] if read_only_disk else "Its permissions have to be changed before it can be edited."
+        )
         raise PathRefusedError(
-            f"{printable(located.path)}: is read-only for this process; the file is unchanged. "
-            "Its permissions have to be changed before it can be edited."
+            f"{printable(located.path)}: is read-only for this process; the file is unchanged. {advice}"
         )
 
 

@@ -150,7 +150,9 @@ def _checked_root(root: object) -> str:
     if "\0" in text:
         raise ToolDefinitionError("cwd contains a NUL character, which no path can have")
     if not os.path.isabs(text):
-        raise ToolDefinitionError(f"cwd has to be absolute, and {printable(text)!r} is not")
+        raise ToolDefinitionError(
+            f"cwd (a root) has to be absolute, and {printable(text)!r} is not; pass os.path.abspath(...) of it"
+        )
     try:
         os.fsencode(text)
     except UnicodeEncodeError:
