@@ -19,7 +19,7 @@ from ..support.byte_search import line_number
 from ..support.hunks import line_hunks
 from ..support.not_found import looked_at, named_lines, why_not_found
 from ..support.paths import CwdInput, Roots, printable
-from ..support.places import Change, Places, TextPlace
+from ..support.places import CHANGES_DOCUMENTS, Change, Places, TextPlace
 from ..support.replacing import Replacement, Span, TooMixedError, count_up_to, occurrences, replacements
 
 if TYPE_CHECKING:
@@ -95,12 +95,7 @@ def create_edit_tool(
 
 
 def _description(max_bytes: int, editor: EditorProvider | None) -> str:
-    document = (
-        "If an attached editor has the file open, the open document is changed and not saved; the result says so. If "
-        "only the file on disk changed since it was opened, that is changed instead; if both did, nothing is. "
-        if editor
-        else ""
-    )
+    document = CHANGES_DOCUMENTS if editor else ""
     return (
         "Replaces an exact string in a text file below the workspace roots. oldString is matched literally, blanks and "
         "tabs included; if it does not occur, or occurs several times without replaceAll, nothing is changed and the "

@@ -17,7 +17,7 @@ from ..limits import FILE_MAX_BYTES
 from ..support.blocking import run_blocking
 from ..support.hunks import line_hunks, narrowed
 from ..support.paths import CwdInput, Roots
-from ..support.places import Change, Places, TextPlace
+from ..support.places import CHANGES_DOCUMENTS, Change, Places, TextPlace
 from ..support.text_files import uses_crlf_only
 
 if TYPE_CHECKING:
@@ -78,12 +78,7 @@ def create_write_tool(
 
 
 def _description(max_bytes: int, editor: EditorProvider | None) -> str:
-    document = (
-        "If an attached editor has the file open, the open document is changed and not saved; the result says so. If "
-        "only the file on disk changed since it was opened, that is changed instead; if both did, nothing is. "
-        if editor
-        else ""
-    )
+    document = CHANGES_DOCUMENTS if editor else ""
     return (
         "Writes a whole text file below the workspace roots: creates it, with missing parent directories, or replaces "
         "all of its content. A new file is written as UTF-8, exactly as given. An existing file keeps its byte-order "

@@ -28,7 +28,13 @@ if TYPE_CHECKING:
     from ..contract import ToolContext
     from .paths import Roots
 
-__all__ = ["Change", "FileAccess", "Landed", "Places", "TextPlace"]
+__all__ = ["CHANGES_DOCUMENTS", "Change", "FileAccess", "Landed", "Places", "TextPlace"]
+
+CHANGES_DOCUMENTS = (
+    "If an attached editor has the file open, the open document is changed and not saved; the result says so. If "
+    "only the file on disk changed since it was opened, that is changed instead; if both did, nothing is. "
+)
+"""What the description of a tool that changes files says of open documents, where an editor can be attached."""
 
 
 class Places:
