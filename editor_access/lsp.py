@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from lsprotocol import types as lsp
 
@@ -23,7 +23,7 @@ from .text import apply_edits
 from .truth import same_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from .text import PositionEncoding
     from .truth import Baseline, DiskText
@@ -32,7 +32,20 @@ __all__ = ["EditTimeouts", "LspClient", "LspEditor"]
 
 
 class LspClient(Protocol):
-    """What the adapter asks of the connection to the client."""
+    """What the adapter asks of the connection to the client; ``ask`` and ``tell`` only what the client announced."""
+
+    async def ask(self, method: str, params: Mapping[str, Any]) -> Any:
+        """Send a request of ``client_requests``, and wait for its result as plain JSON.
+
+        Raises:
+            EditorLostError: the connection ended.
+            Exception: the client answered with an error; taken as a refusal.
+        """
+        ...
+
+    def tell(self, method: str, params: Mapping[str, Any]) -> None:
+        """Send a notification of ``client_requests``."""
+        ...
 
     async def apply_edit(self, params: lsp.ApplyWorkspaceEditParams) -> lsp.ApplyWorkspaceEditResult | None:
         """Send ``workspace/applyEdit`` and wait for the answer; None for one that is neither yes nor no.

@@ -58,6 +58,33 @@ class EditOutcome:
     document: Document | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileOutcome:
+    """What became of a save or a reload that the editor was asked for, as the editor tells it.
+
+    ``done``: it was carried out; ``document`` is the state afterwards, which may hold other text (formatting on
+    save). ``not_done``: it was not, and ``reason`` says why. ``unknown``: no word in time. Whoever asked compares the
+    disk afterwards; the editor's word alone proves nothing.
+    """
+
+    kind: Literal["done", "not_done", "unknown"]
+    reason: str = ""
+    document: Document | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditorAbilities:
+    """What an editor can be asked for beyond edits; a plain language client can do none of it.
+
+    ``flushes``: it tells at once what was typed and not told yet. ``saves`` and ``reloads``: it writes a document to
+    its file, and takes a document's text from its file.
+    """
+
+    flushes: bool = False
+    saves: bool = False
+    reloads: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class UnsavedDocument:
     """A document, by its canonical path, whose text is not known to be on disk, and whose doing that is."""
@@ -74,8 +101,21 @@ class EditorFileAccess(Protocol):
         """True only under the rules at the top of this module."""
         ...
 
+    @property
+    def abilities(self) -> EditorAbilities:
+        """What it can be asked for beyond edits."""
+        ...
+
     def document(self, path: str) -> Document | None:
         """The open document of this canonical path, judged again now; None when it is not open."""
+        ...
+
+    async def flush(self, document: Document) -> str:
+        """Have the editor tell what it has not told yet of this opening, before it is read (E10).
+
+        Why that could not be assured, or "" where it was: then :meth:`document` gives what the editor showed at a
+        moment during this call, closed or changed as it may be. Ends within seconds.
+        """
         ...
 
     async def apply(self, document: Document, edits: Sequence[TextEdit], *, label: str) -> EditOutcome:
@@ -86,6 +126,24 @@ class EditorFileAccess(Protocol):
         Raises:
             DocumentMovedError: the document is not that snapshot any more; nothing was sent.
             EditorLostError: the connection was gone before anything was sent.
+        """
+        ...
+
+    async def save(self, document: Document, *, disk_hash: str | None) -> FileOutcome:
+        """Have the editor write the document, as it is in ``document``, to its file (E9).
+
+        ``disk_hash``: what the file holds now (see ``client_requests.disk_hash``); the editor leaves any other alone.
+
+        Raises:
+            DocumentMovedError: the document is not that snapshot any more; nothing was sent.
+            EditorLostError: the connection was gone before anything was sent.
+        """
+        ...
+
+    async def reload(self, document: Document, *, disk_hash: str | None) -> FileOutcome:
+        """Have the editor replace the document's text, as it is in ``document``, by that of its file (E11).
+
+        Only for a document without changes of its user's. ``disk_hash`` and the errors are those of :meth:`save`.
         """
         ...
 

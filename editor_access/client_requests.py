@@ -1,0 +1,98 @@
+"""What openbuffer asks of a client beyond LSP: method names, wire models, capabilities. Pure.
+
+A client announces what it can do under ``capabilities.experimental.openbuffer``, each on its own. What it does not
+announce is not asked for; then the tools say what could not be assured. PROTOCOL.md is the document of
+this module; a test holds the two together.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any, Final, NotRequired, TypedDict
+
+READ_DOCUMENT: Final = "openbuffer/readDocument"
+APPLY_EDIT: Final = "openbuffer/applyEdit"
+SAVE_DOCUMENT: Final = "openbuffer/saveDocument"
+RELOAD_DOCUMENT: Final = "openbuffer/reloadDocument"
+WITHDRAW_DIALOG: Final = "openbuffer/withdrawDialog"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RichCapabilities:
+    """What a client announced; the field names in camelCase are those of the wire."""
+
+    read_document: bool = field(default=False)
+    apply_edit: bool = field(default=False)
+    save_document: bool = field(default=False)
+    reload_document: bool = field(default=False)
+    withdraw_dialog: bool = field(default=False)
+
+
+class DocumentState(TypedDict):
+    """A document as it is in the editor, after everything that changed it was told by ``textDocument/didChange``."""
+
+    version: int
+    textHash: str
+    dirty: bool
+    text: NotRequired[str]
+
+
+class WireDocument(TypedDict):
+    """A document by its URI, or one state of it."""
+
+    uri: str
+    version: NotRequired[int]
+
+
+class ReadDocumentParams(TypedDict):
+    """The parameters of ``openbuffer/readDocument``; its result is a ``DocumentState``, or null: not open."""
+
+    textDocument: WireDocument
+    includeText: NotRequired[bool]
+
+
+class ApplyEditParams(TypedDict):
+    """The parameters of ``openbuffer/applyEdit``."""
+
+    textDocument: WireDocument
+    textHash: str
+    edits: Sequence[Any]
+    label: str
+    dialogId: str
+
+
+class SaveDocumentParams(TypedDict):
+    """The parameters of ``openbuffer/saveDocument`` and ``openbuffer/reloadDocument``."""
+
+    textDocument: WireDocument
+    textHash: str
+    diskHash: str | None
+    dialogId: str
+
+
+class DocumentActionResult(TypedDict):
+    """The answer of ``applyEdit``, ``saveDocument`` and ``reloadDocument``."""
+
+    done: bool
+    reason: NotRequired[str]
+    document: NotRequired[DocumentState | None]
+
+
+class WithdrawDialogParams(TypedDict):
+    """The parameters of the notification ``openbuffer/withdrawDialog``."""
+
+    dialogId: str
+
+
+def text_hash(text: str) -> str:
+    """SHA-256 of the text in UTF-8, in lower-case hex; half a surrogate pair counts as U+FFFD."""
+    try:
+        data = text.encode()
+    except UnicodeEncodeError:
+        data = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
+    return sha256(data).hexdigest()
+
+
+def disk_hash(data: bytes | None) -> str | None:
+    """SHA-256 of a file's bytes, in lower-case hex; None where there is no file."""
+    return None if data is None else sha256(data).hexdigest()
