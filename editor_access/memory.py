@@ -1,7 +1,7 @@
 """An editor in memory: documents that a user types into, with undo, dirty state and files on disk.
 
-It is an editor in its own right, for headless sessions, the demo and tests. In the same process tools use it as
-it is; ``memory_lsp`` makes it a language client. Everything it does is done at once: nothing here waits.
+It is an editor in its own right, for headless sessions, the demo and tests. In the same process tools reach it through
+``memory_access``; ``memory_lsp`` makes it a language client. Everything it does is done at once: nothing here waits.
 """
 
 from __future__ import annotations
@@ -11,15 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-import anyio.lowlevel
-
 from .baselines import BaselineKeeper
-from .document_identity import canonical, is_below, same_file, still_leads_to
-from .errors import DocumentAmbiguousError, DocumentMovedError, DocumentOutOfSyncError, EditorLostError
-from .lsp_edits import effective_edits
-from .port import Author, Document, EditOutcome, TextEdit, UnsavedDocument
+from .document_identity import canonical
+from .port import TextEdit
 from .text import apply_edits, minimal_edits
-from .truth import Baseline, baseline_of
+from .truth import baseline_of
 from .uri import uri_from_path
 
 if TYPE_CHECKING:
@@ -42,6 +38,11 @@ class MemoryBuffer:
     disk: BaselineKeeper
     has_bom: bool = False
     undo_steps: list[tuple[TextEdit, ...]] = field(default_factory=list[tuple[TextEdit, ...]])
+
+    @property
+    def name(self) -> str:
+        """What the editor's actions call it: the path that it was opened with, or its URI where it has none."""
+        return self.uri if self.path is None else self.path
 
     @property
     def is_dirty(self) -> bool:
@@ -70,19 +71,17 @@ class EditorListener(Protocol):
 
 
 class MemoryEditor:
-    """The editor. Its user's actions come first; what follows them is ``EditorFileAccess``.
+    """The editor, by the actions of its user.
 
     A document is named by the path or URI that it was opened with. Every action on one that is not open raises
     KeyError.
     """
 
-    has_stable_path_authority = True
-
     def __init__(self) -> None:
         self._buffers: dict[str, MemoryBuffer] = {}
         self._listeners: list[EditorListener] = []
         self._generations = itertools.count(1)
-        self._has_quit = False
+        self.has_quit = False
 
     def open(self, path: str, text: str | None = None, *, version: int = 0) -> MemoryBuffer:
         """Show a file: with this text, or with what is on disk.
@@ -177,87 +176,14 @@ class MemoryEditor:
 
     def quit(self) -> None:
         """End the editor: nothing can be asked of it any more."""
-        self._has_quit = True
+        self.has_quit = True
 
     def listen(self, listener: EditorListener) -> None:
         """Tell this listener from now on."""
         self._listeners.append(listener)
 
-    # EditorFileAccess
-
-    def document(self, path: str) -> Document | None:
-        """The open document of this canonical path, judged again now; None when it is not open.
-
-        Raises:
-            EditorLostError: the editor has quit.
-            DocumentOutOfSyncError: its name leads to another file than when it was opened.
-            DocumentAmbiguousError: several documents with different texts stand for this file.
-        """
-        self._require_running(path)
-        found = self._all_of(path)
-        for buffer in found:
-            if not still_leads_to(buffer.canonical_path, path):
-                raise DocumentOutOfSyncError(
-                    f"{path}: the editor opened it as {buffer.canonical_path}. Close and reopen it, then try again."
-                )
-        if len({buffer.text for buffer in found}) > 1:
-            raise DocumentAmbiguousError(_ambiguous(path, found))
-        return _snapshot(found[-1], path) if found else None
-
-    async def apply(self, document: Document, edits: Sequence[TextEdit], *, label: str) -> EditOutcome:  # noqa: ARG002  # an editor with a list of undo steps would show the label there
-        """Apply the edits as one undo step; the outcome is known at once.
-
-        Raises:
-            DocumentMovedError, DocumentOutOfSyncError, DocumentAmbiguousError: nothing was changed.
-            EditorLostError: the editor has quit.
-            ValueError: the edits overlap, are not ascending or lie outside of the document's text.
-        """
-        await anyio.lowlevel.checkpoint()
-        self._require_running(document.path)
-        found = self._all_of(document.path)
-        if len(found) > 1:
-            raise DocumentAmbiguousError(_ambiguous(document.path, found))
-        if self.document(document.path) != document:
-            raise DocumentMovedError(f"{document.path} was changed or closed in the editor; read it again")
-        wanted = effective_edits(document.text, edits)
-        if not wanted:
-            return EditOutcome(kind="done", reason="the document held that text already", document=document)
-        buffer = found[0]
-        self.change(_name(buffer), wanted)
-        buffer.disk.edited_by_agent(document.text, buffer.text)
-        return EditOutcome(kind="done", document=_snapshot(buffer, document.path))
-
-    async def baseline(self, document: Document) -> Baseline | None:
-        """A text of this opening that the disk held at the same time; None where none is known."""
-        buffer = self._same_opening(document)
-        return None if buffer is None else await buffer.disk.settled()
-
-    def seen_equal(self, document: Document, baseline: Baseline) -> None:
-        """Take note that the document was just found to be as on disk."""
-        buffer = self._same_opening(document)
-        if buffer is not None and buffer.text == document.text:
-            buffer.disk.seen(baseline)
-
-    def author_of_unsaved(self, document: Document) -> Author:
-        """Whose the text is that the document has beyond its baseline."""
-        buffer = self._same_opening(document)
-        return "user" if buffer is None else buffer.disk.author_of(document.text)
-
-    def unsaved_under(self, directory: str) -> tuple[UnsavedDocument, ...]:
-        """The dirty documents below ``directory``."""
-        dirty = {canonical(b.path): b for b in self._buffers.values() if b.path is not None and b.is_dirty}
-        return tuple(
-            UnsavedDocument(path, "agent" if dirty[path].disk.author_of(dirty[path].text) == "agent" else "user")
-            for path in sorted(dirty)
-            if is_below(path, directory)
-        )
-
-    def _same_opening(self, document: Document) -> MemoryBuffer | None:
-        found = (buffer for buffer in self._buffers.values() if buffer.uri == document.uri)
-        return next((buffer for buffer in found if buffer.generation == document.generation), None)
-
     def _show(self, buffer: MemoryBuffer) -> MemoryBuffer:
-        self._buffers[_name(buffer)] = buffer
+        self._buffers[buffer.name] = buffer
         for listener in self._listeners:
             listener.opened(buffer)
         return buffer
@@ -268,26 +194,6 @@ class MemoryEditor:
         buffer.version += 1
         for listener in self._listeners:
             listener.changed(buffer, before, edits)
-
-    def _all_of(self, path: str) -> list[MemoryBuffer]:
-        return [b for b in self._buffers.values() if b.path is not None and same_file(b.path, path)]
-
-    def _require_running(self, path: str) -> None:
-        if self._has_quit:
-            raise EditorLostError(f"{path}: the editor has ended")
-
-
-def _name(buffer: MemoryBuffer) -> str:
-    return buffer.uri if buffer.path is None else buffer.path
-
-
-def _snapshot(buffer: MemoryBuffer, path: str) -> Document:
-    return Document(path=path, uri=buffer.uri, version=buffer.version, generation=buffer.generation, text=buffer.text)
-
-
-def _ambiguous(path: str, found: Sequence[MemoryBuffer]) -> str:
-    names = " and ".join(buffer.uri for buffer in found)
-    return f"{path} is open in the editor under several names, {names}. Close all but one, then try again."
 
 
 def _compare_with_disk(buffer: MemoryBuffer) -> None:

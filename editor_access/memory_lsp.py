@@ -9,20 +9,25 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import anyio
 from lsprotocol import types as lsp
+from lsprotocol.converters import get_converter
 
+from .client_requests import RichCapabilities
 from .document_store import TextBuffer
 from .errors import EditorLostError
+from .memory_rich import RichAnswers
 from .port import TextEdit
 from .text import Position, PositionEncoding, apply_edits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from .memory import MemoryBuffer, MemoryEditor
+
+_PLAIN = RichCapabilities()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,9 +115,17 @@ class MemoryLanguageClient:
     """
 
     def __init__(
-        self, editor: MemoryEditor, *, encoding: PositionEncoding, temperament: Temperament | None = None
+        self,
+        editor: MemoryEditor,
+        *,
+        encoding: PositionEncoding,
+        temperament: Temperament | None = None,
+        rich: RichCapabilities = _PLAIN,
     ) -> None:
-        """``encoding`` is the negotiated one; a client that counts otherwise says so in its temperament."""
+        """``encoding`` is the negotiated one; a client that counts otherwise says so in its temperament.
+
+        ``rich`` is what the client announced beyond LSP: nothing, as a plain one.
+        """
         self.temperament = temperament or Temperament()
         self.requests: list[lsp.ApplyWorkspaceEditParams] = []
         self.on_request: Callable[[], object] | None = None
@@ -126,6 +139,8 @@ class MemoryLanguageClient:
         self._asked = anyio.Event()
         self._gone = anyio.Event()
         self._is_applying = False
+        self._converter = get_converter()
+        self._rich = RichAnswers(editor, self, rich)
         editor.listen(self)
 
     def connect(self, sink: LanguageServerSink) -> None:
@@ -174,6 +189,23 @@ class MemoryLanguageClient:
         elif self.temperament.tells_edit == "after_reply":
             asyncio.get_running_loop().call_soon(self.flush)
         return await self._answer(applied=applied, reason=reason)
+
+    async def ask(self, method: str, params: Mapping[str, Any]) -> Any:
+        """Answer a request of ``client_requests``, of those that were announced.
+
+        Raises:
+            EditorLostError: the connection is gone.
+            RuntimeError: the client answers with an error.
+        """
+        self._require_connection()
+        return await self._rich.answer(method, params)
+
+    def tell(self, method: str, params: Mapping[str, Any]) -> None:
+        """Take in a notification of ``client_requests``; one that means nothing to it is ignored."""
+
+    def make(self, buffer: MemoryBuffer, edits: Sequence[Any]) -> None:
+        """Make edits of the wire, as JSON, in a document: one undo step."""
+        self._make(buffer, [self._converter.structure(edit, lsp.TextEdit) for edit in edits])
 
     def opened(self, buffer: MemoryBuffer) -> None:
         """A document is shown."""
@@ -247,7 +279,7 @@ class MemoryLanguageClient:
             return self.temperament.stale == "skipped", ""
         if not self.temperament.applies:
             return False, "the document cannot be changed"
-        self._make(buffer, change)
+        self._make(buffer, change.edits)
         return True, ""
 
     def _is_stale(self, buffer: MemoryBuffer, version: int | None) -> bool:
@@ -256,9 +288,9 @@ class MemoryLanguageClient:
         newest = self.temperament.checks == "newest"
         return version != (buffer.version if newest else self._sent_versions.get(buffer.uri))
 
-    def _make(self, buffer: MemoryBuffer, change: lsp.TextDocumentEdit) -> None:
+    def _make(self, buffer: MemoryBuffer, wanted: Sequence[object]) -> None:
         positions = TextBuffer(buffer.text, self._encoding)
-        edits = sorted((_from_wire(positions, edit) for edit in change.edits), key=lambda edit: (edit.start, edit.end))
+        edits = sorted((_from_wire(positions, edit) for edit in wanted), key=lambda edit: (edit.start, edit.end))
         if self.temperament.line_ends == "of_document":
             line_end = "\r\n" if "\r\n" in buffer.text else "\n"
             edits = [TextEdit(e.start, e.end, _with_line_ends(e.new_text, line_end)) for e in edits]
@@ -266,7 +298,7 @@ class MemoryLanguageClient:
             edits = _and_final_newline(buffer.text, edits)
         self._is_applying = True
         try:
-            self._editor.change(buffer.uri if buffer.path is None else buffer.path, edits)
+            self._editor.change(buffer.name, edits)
         finally:
             self._is_applying = False
 

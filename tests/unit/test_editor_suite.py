@@ -19,6 +19,7 @@ from openbuffer.editor_access import (
 from openbuffer.editor_access.errors import DocumentAmbiguousError, DocumentOutOfSyncError
 from openbuffer.editor_access.lsp import EditTimeouts, LspEditor
 from openbuffer.editor_access.memory import MemoryEditor
+from openbuffer.editor_access.memory_access import MemoryEditorAccess
 from openbuffer.editor_access.memory_lsp import MemoryLanguageClient, Temperament
 from openbuffer.editor_access.text import apply_edits, minimal_edits
 
@@ -51,7 +52,7 @@ class Attached:
 
 def in_process() -> Attached:
     editor = MemoryEditor()
-    return Attached(editor, editor, editor.quit)
+    return Attached(editor, MemoryEditorAccess(editor), editor.quit)
 
 
 def language_client(encoding: PositionEncoding, temperament: Temperament) -> Callable[[], Attached]:

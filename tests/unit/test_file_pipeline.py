@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from openbuffer.editor_access.memory import MemoryEditor
+from openbuffer.editor_access.memory_access import MemoryEditorAccess
 from openbuffer.tools import (
     CancellationToken,
     Hunk,
@@ -64,7 +65,9 @@ def calls(path: str) -> list[tuple[str, dict[str, Any]]]:
 
 async def recorded(root: Path, path: str, editor: MemoryEditor) -> tuple[list[Event], Gate]:
     gate, log = Gate(), InMemoryEventLog()
-    executor = create_tool_executor(ToolConfig(roots=(root,), editor=lambda: editor), policy=gate, log=log)
+    executor = create_tool_executor(
+        ToolConfig(roots=(root,), editor=lambda: MemoryEditorAccess(editor)), policy=gate, log=log
+    )
     for name, arguments in calls(path):
         result = await executor.call(name, arguments)
         assert result.success, result.value
@@ -110,7 +113,9 @@ async def test_a_denied_call_leaves_disk_and_document_alone_and_tells_nothing_of
     editor = MemoryEditor()
     if opened:
         editor.open(path)
-    executor = create_tool_executor(ToolConfig(roots=(root,), editor=lambda: editor), policy=Gate("deny"))
+    executor = create_tool_executor(
+        ToolConfig(roots=(root,), editor=lambda: MemoryEditorAccess(editor)), policy=Gate("deny")
+    )
     for name, arguments in calls(path):
         with pytest.raises(PermissionDeniedError) as refused:
             await executor.call(name, arguments)
@@ -131,7 +136,7 @@ async def test_what_the_gate_saw_is_what_is_done_or_it_is_judged_again(root: Pat
             return super().decide(request)
 
     gate = TypesWhileItIsAsked()
-    executor = create_tool_executor(ToolConfig(roots=(root,), editor=lambda: editor), policy=gate)
+    executor = create_tool_executor(ToolConfig(roots=(root,), editor=lambda: MemoryEditorAccess(editor)), policy=gate)
     assert (await executor.call(*calls(path)[1])).success
     assert editor.buffer(path).text == "zero\none\n2\nthree\n"
     shown = [request.change.hunks for request in gate.requests if request.change]
@@ -148,8 +153,8 @@ async def test_a_link_that_leads_elsewhere_by_now_is_not_edited_in_the_document_
     editor = MemoryEditor()
     editor.open(path)
     for tool, (_, arguments) in (
-        (create_edit_tool(cwd=root, editor=lambda: editor), calls(str(link))[1]),
-        (create_write_tool(cwd=root, editor=lambda: editor), calls(str(link))[2]),
+        (create_edit_tool(cwd=root, editor=lambda: MemoryEditorAccess(editor)), calls(str(link))[1]),
+        (create_write_tool(cwd=root, editor=lambda: MemoryEditorAccess(editor)), calls(str(link))[2]),
     ):
         plan = await tool.prepare(tool.validate(arguments), ToolContext())
         link.unlink()

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from openbuffer import tools
 from openbuffer.editor_access.memory import MemoryEditor
+from openbuffer.editor_access.memory_access import MemoryEditorAccess
 from openbuffer.tools import Capability, FunctionTool
 from openbuffer.tools.host import create_edit_tool, create_read_tool, create_write_tool
 
@@ -27,7 +28,7 @@ def texts(tool: FunctionTool) -> str:
 
 @pytest.mark.contract("T8")
 @pytest.mark.parametrize("factory", FACTORIES)
-@pytest.mark.parametrize("editor", [None, MemoryEditor])
+@pytest.mark.parametrize("editor", [None, lambda: MemoryEditorAccess(MemoryEditor())])
 def test_no_sibling_tool_is_named_and_no_workflow_is_told(factory: Any, editor: Any) -> None:
     tool = factory(cwd="/w", editor=editor)
     for name in ALL_TOOLS:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from openbuffer.editor_access.memory import MemoryEditor
+from openbuffer.editor_access.memory_access import MemoryEditorAccess
 from openbuffer.tools import PlanOutdatedError, ToolContext
 from openbuffer.tools.host import create_edit_tool, create_read_tool, create_write_tool
 from openbuffer.tools.support import located
@@ -79,7 +80,7 @@ async def test_the_thread_of_a_commit_closes_the_file_unless_it_was_large_and_re
 ) -> None:
     editor = MemoryEditor()
     has_text(root, editor, place, text)
-    tool = factory(cwd=root, editor=lambda: editor)
+    tool = factory(cwd=root, editor=lambda: MemoryEditorAccess(editor))
     plan = await tool.prepare(tool.validate(arguments), ToolContext())
     assert open_below(root) != []
     assert (await tool.commit(plan, ToolContext())).success
@@ -127,7 +128,7 @@ async def test_where_no_thread_is_to_be_had_the_file_is_closed_all_the_same(
 async def test_the_text_is_gone_when_an_edit_is_done(root: Path, place: str) -> None:
     editor = MemoryEditor()
     has_text(root, editor, place, TEXT)
-    tool = create_edit_tool(cwd=root, editor=lambda: editor)
+    tool = create_edit_tool(cwd=root, editor=lambda: MemoryEditorAccess(editor))
     # What the first call of a process loads and keeps is not meant.
     (root / "other").write_text("the only one\n")
     assert (await tool.execute({**EDIT, "filePath": "other"})).success

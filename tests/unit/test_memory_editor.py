@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from openbuffer.editor_access import TextEdit
 from openbuffer.editor_access.memory import MemoryBuffer, MemoryEditor
+from openbuffer.editor_access.memory_access import MemoryEditorAccess
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,7 +104,7 @@ def test_an_unnamed_buffer_has_no_file_and_stays_apart(tmp_path: Path) -> None:
     editor.save("untitled:1")
     editor.revert("untitled:1")
     assert (buffer.text, buffer.is_dirty) == ("draft!", True)
-    assert editor.unsaved_under("/") == ()
+    assert MemoryEditorAccess(editor).unsaved_under("/") == ()
     assert list(tmp_path.iterdir()) == []
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 import pytest
 from openbuffer.editor_access.memory import MemoryEditor
+from openbuffer.editor_access.memory_access import MemoryEditorAccess
 from openbuffer.tools import (
     CancellationToken,
     InvocationResult,
@@ -241,7 +242,7 @@ async def test_an_open_document_is_read_through_the_same_form_and_limits(root: P
     editor = MemoryEditor()
     editor.open(path)
     editor.replace(path, 4, 5, "C-user\u2028 é\r\n")
-    tool: dict[str, Any] = {"editor": lambda: editor}
+    tool: dict[str, Any] = {"editor": lambda: MemoryEditorAccess(editor)}
     assert (await read(root, tool=tool)).output == (
         f"{path}: lines 1-3 of 3, in the open document, unsaved changes of the user; "
         "mixed line ends, 1 of 3 are CRLF\n     1\ta\n     2\tb\n     3\tC-user\u2028 é"
@@ -259,7 +260,7 @@ async def test_an_open_document_is_read_through_the_same_form_and_limits(root: P
 async def test_a_document_without_a_file_is_read(root: Path) -> None:
     editor = MemoryEditor()
     editor.open(str(root / "new.txt"), "unsaved\n")
-    result = await read(root, "new.txt", tool={"editor": lambda: editor})
+    result = await read(root, "new.txt", tool={"editor": lambda: MemoryEditorAccess(editor)})
     assert result.output.endswith("\n     1\tunsaved")
 
 

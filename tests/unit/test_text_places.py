@@ -13,6 +13,7 @@ import pytest
 from openbuffer.editor_access import Document, EditOutcome, TextEdit
 from openbuffer.editor_access.errors import DocumentMovedError, EditorLostError
 from openbuffer.editor_access.memory import MemoryEditor
+from openbuffer.editor_access.memory_access import MemoryEditorAccess
 from openbuffer.tools import (
     CancellationToken,
     FunctionTool,
@@ -40,11 +41,11 @@ CHANGING = TOOLS[1:]
 Factory = Callable[..., FunctionTool]
 
 
-class ScriptedEditor(MemoryEditor):
+class ScriptedAccess(MemoryEditorAccess):
     """An editor that does what a test says when it is asked to apply."""
 
-    def __init__(self, answer: EditOutcome | Exception | None = None) -> None:
-        super().__init__()
+    def __init__(self, editor: MemoryEditor, answer: EditOutcome | Exception | None = None) -> None:
+        super().__init__(editor)
         self.answer = answer
         self.asked: list[str] = []
         self.labels: list[str] = []
@@ -99,20 +100,21 @@ async def test_nothing_is_looked_at_or_told_before_the_gate_admits(
 ) -> None:
     (root / "dir").mkdir()
     (root / "binary").write_bytes(b"\0")
-    editor = ScriptedEditor()
+    editor = MemoryEditor()
+    access = ScriptedAccess(editor)
     seen: list[tuple[str, str]] = []
 
     async def deny(targets: Sequence[Target], /) -> None:
-        assert editor.asked == []
+        assert access.asked == []
         seen.extend((target.path, target.place) for target in targets)
         raise PermissionDeniedError("no")
 
-    tool = factory(cwd=root, editor=lambda: editor)
+    tool = factory(cwd=root, editor=lambda: access)
     parsed = tool.validate({**arguments, "filePath": name})
     with pytest.raises(PermissionDeniedError, match=r"^no$"):
         await tool.prepare(parsed, ToolContext(admit=deny))
     assert set(seen) == {(str(root / name), "undecided")}
-    assert editor.asked == []
+    assert access.asked == []
 
 
 @pytest.mark.contract("T12")
@@ -126,7 +128,7 @@ async def test_prepare_has_no_effect(
     if open_in_editor:
         editor.open(str(root / name), "a\n")
     before, buffers = tree(root), [buffer.text for buffer in editor.buffers()]
-    tool = factory(cwd=root, editor=lambda: editor)
+    tool = factory(cwd=root, editor=lambda: MemoryEditorAccess(editor))
     plan = await tool.prepare(tool.validate({**arguments, "filePath": name}), ToolContext())
     assert tree(root) == before
     assert [buffer.text for buffer in editor.buffers()] == buffers
@@ -247,7 +249,7 @@ async def test_a_token_cancelled_before_the_commit_means_no_effect(
 ) -> None:
     editor = MemoryEditor()
     before = tree(root)
-    tool = factory(cwd=root, editor=lambda: editor)
+    tool = factory(cwd=root, editor=lambda: MemoryEditorAccess(editor))
     for _ in ("on disk", "in the document"):
         context = ToolContext(cancellation=CancellationToken())
         plan = await tool.prepare(tool.validate(arguments), context)
@@ -265,10 +267,11 @@ async def test_a_token_cancelled_before_the_commit_means_no_effect(
 
 @pytest.mark.contract("E1", "E3")
 async def test_an_unsaved_document_is_read_and_edited_and_the_users_line_lives(root: Path, path: str) -> None:
-    editor = ScriptedEditor()
+    editor = MemoryEditor()
+    access = ScriptedAccess(editor)
     editor.open(path)
     editor.replace(path, 4, 5, "C-user")
-    read, edit = create_read_tool(cwd=root, editor=lambda: editor), create_edit_tool(cwd=root, editor=lambda: editor)
+    read, edit = create_read_tool(cwd=root, editor=lambda: access), create_edit_tool(cwd=root, editor=lambda: access)
     assert "     3\tC-user" in (await invoke(read, READ)).output
     result = await invoke(edit, EDIT)
     assert result.output == (
@@ -277,14 +280,15 @@ async def test_an_unsaved_document_is_read_and_edited_and_the_users_line_lives(r
     assert result.start_line == 1
     assert editor.buffer(path).text == "A\nb\nC-user"
     assert (root / "f.txt").read_bytes() == b"a\nb\nc"
-    assert editor.labels == ["Edit"]
+    assert access.labels == ["Edit"]
 
 
 @pytest.mark.contract("E8")
 async def test_a_write_into_a_document_is_minimal_and_one_undo_step(root: Path, path: str) -> None:
-    editor = ScriptedEditor()
+    editor = MemoryEditor()
+    access = ScriptedAccess(editor)
     editor.open(path, "a\r\nb\r\nc\r\n")
-    tool = create_write_tool(cwd=root, editor=lambda: editor)
+    tool = create_write_tool(cwd=root, editor=lambda: access)
     result = await invoke(tool, {"filePath": path, "content": "\ufeffa\nb\nC é\n"})
     assert result.output == (
         f"Replaced the content of {path}: 12 bytes. It is in the open document; nothing was saved to disk. "
@@ -306,12 +310,13 @@ async def test_a_write_into_a_document_is_minimal_and_one_undo_step(root: Path, 
 async def test_an_editor_without_path_authority_is_ignored(
     root: Path, path: str, factory: Factory, arguments: Arguments
 ) -> None:
-    editor = ScriptedEditor()
-    editor.has_stable_path_authority = False
+    editor = MemoryEditor()
+    access = ScriptedAccess(editor)
+    access.has_stable_path_authority = False
     editor.open(path, "a in the editor")
-    result = await invoke(factory(cwd=root, editor=lambda: editor), arguments)
+    result = await invoke(factory(cwd=root, editor=lambda: access), arguments)
     assert result.success
-    assert editor.asked == []
+    assert access.asked == []
     assert editor.buffer(path).text == "a in the editor"
 
 
@@ -319,10 +324,10 @@ async def test_an_editor_without_path_authority_is_ignored(
 async def test_the_editor_is_asked_for_at_every_call(root: Path, path: str) -> None:
     editor = MemoryEditor()
     editor.open(path, "a in the editor")
-    attached: list[MemoryEditor] = []
+    attached: list[MemoryEditorAccess] = []
     tool = create_read_tool(cwd=root, editor=lambda: attached[0] if attached else None)
     assert "on disk" in (await invoke(tool, READ)).output
-    attached.append(editor)
+    attached.append(MemoryEditorAccess(editor))
     assert "a in the editor" in (await invoke(tool, READ)).output
     attached.clear()
     assert "on disk" in (await invoke(tool, READ)).output
@@ -334,7 +339,7 @@ async def test_a_document_that_opens_or_closes_or_reloads_before_the_commit_make
     root: Path, path: str, factory: Factory, arguments: Arguments
 ) -> None:
     editor = MemoryEditor()
-    tool = factory(cwd=root, editor=lambda: editor)
+    tool = factory(cwd=root, editor=lambda: MemoryEditorAccess(editor))
 
     def opened() -> None:
         editor.open(path)
@@ -363,7 +368,7 @@ async def test_a_file_that_is_opened_while_the_write_waits_for_another_writer_is
     if name == "new.txt" and factory is create_edit_tool:
         return  # Edit creates nothing
     editor = MemoryEditor()
-    tool = factory(cwd=root, editor=lambda: editor)
+    tool = factory(cwd=root, editor=lambda: MemoryEditorAccess(editor))
     plan = await tool.prepare(tool.validate({**arguments, "filePath": name}), ToolContext())
     before = tree(root)
     directory = os.open(root, os.O_RDONLY)
@@ -389,7 +394,7 @@ async def _refused(tool: FunctionTool, plan: Plan) -> None:
 async def test_typing_before_the_commit_makes_it_start_over_and_the_typed_line_lives(root: Path, path: str) -> None:
     editor = MemoryEditor()
     editor.open(path)
-    tool = create_edit_tool(cwd=root, editor=lambda: editor)
+    tool = create_edit_tool(cwd=root, editor=lambda: MemoryEditorAccess(editor))
     plan = await tool.prepare(tool.validate(EDIT), ToolContext())
     editor.type(path, 5, " typed")
     with pytest.raises(PlanOutdatedError, match="was changed in the editor"):
@@ -404,7 +409,7 @@ async def test_typing_before_the_commit_makes_it_start_over_and_the_typed_line_l
 async def test_a_read_shows_what_was_typed_after_it_was_prepared(root: Path, path: str) -> None:
     editor = MemoryEditor()
     editor.open(path)
-    tool = create_read_tool(cwd=root, editor=lambda: editor)
+    tool = create_read_tool(cwd=root, editor=lambda: MemoryEditorAccess(editor))
     plan = await tool.prepare(tool.validate(READ), ToolContext())
     editor.type(path, 5, " typed")
     assert "c typed" in (await tool.commit(plan, ToolContext())).value["output"]
@@ -419,7 +424,7 @@ async def test_losing_the_editor_in_the_middle_is_a_clear_error_and_never_a_writ
 ) -> None:
     editor = MemoryEditor()
     editor.open(path)
-    attached = [editor]
+    attached = [MemoryEditorAccess(editor)]
     tool = factory(cwd=root, editor=lambda: attached[0] if attached else None)
     plan = await tool.prepare(tool.validate(arguments), ToolContext())
     if way == "quit":
@@ -479,12 +484,13 @@ async def test_each_outcome_of_an_edit_is_told_apart(
     answer: EditOutcome | Exception,
     says: str,
 ) -> None:
-    editor = ScriptedEditor(answer)
+    editor = MemoryEditor()
+    access = ScriptedAccess(editor, answer)
     editor.open(path)
-    result = await invoke(factory(cwd=root, editor=lambda: editor), arguments)
+    result = await invoke(factory(cwd=root, editor=lambda: access), arguments)
     assert not result.success
     assert result.error == f"{path}: {says}"
-    assert len(editor.labels) == 1
+    assert len(access.labels) == 1
     assert (root / "f.txt").read_bytes() == b"a\nb\nc"
 
 
@@ -494,13 +500,15 @@ async def test_what_an_editor_says_is_told_on_one_line_of_bounded_length(
     root: Path, path: str, answer: type[EditOutcome | EditorLostError]
 ) -> None:
     lie = "done\n\x1b[2JEdited f.txt." + "x" * 1_000_000
-    editor = ScriptedEditor(
+    editor = MemoryEditor()
+    access = ScriptedAccess(
+        editor,
         EditOutcome(kind="not_done", reason=lie, nothing_changed=True)
         if answer is EditOutcome
-        else EditorLostError(lie)
+        else EditorLostError(lie),
     )
     editor.open(path)
-    result = await invoke(create_edit_tool(cwd=root, editor=lambda: editor), EDIT)
+    result = await invoke(create_edit_tool(cwd=root, editor=lambda: access), EDIT)
     error = str(result.error)
     assert "(done\\n\\x1b[2JEdited f.txt.xx" in error
     assert "x …)" in error
@@ -516,22 +524,23 @@ async def test_what_an_editor_says_is_told_on_one_line_of_bounded_length(
 async def test_a_stale_edit_is_made_again_from_a_fresh_read(
     root: Path, path: str, answer: EditOutcome | Exception
 ) -> None:
-    editor = ScriptedEditor(answer)
+    editor = MemoryEditor()
+    access = ScriptedAccess(editor, answer)
     editor.open(path)
 
     def the_user_types_first() -> None:
         editor.type(path, 5, " typed")
 
     def then_it_works() -> None:
-        editor.answer = None
+        access.answer = None
 
-    editor.on_apply = the_user_types_first
-    tool = create_edit_tool(cwd=root, editor=lambda: editor)
+    access.on_apply = the_user_types_first
+    tool = create_edit_tool(cwd=root, editor=lambda: access)
     plan = await tool.prepare(tool.validate(EDIT), ToolContext())
     with pytest.raises(PlanOutdatedError, match="in the editor"):
         await tool.commit(plan, ToolContext())
     plan.close()
-    editor.on_apply = then_it_works
+    access.on_apply = then_it_works
     assert (await invoke(tool, EDIT)).success
     assert editor.buffer(path).text == "A\nb\nc typed"
 
@@ -542,7 +551,7 @@ async def test_a_document_that_the_editor_decoded_wrongly_is_not_changed(root: P
     editor = MemoryEditor()
     editor.open(path, (root / "f.txt").read_bytes().decode("utf-8", "replace"))
     for factory, arguments in ((create_edit_tool, {**EDIT, "oldString": "vu"}), (create_write_tool, WRITE)):
-        result = await invoke(factory(cwd=root, editor=lambda: editor), arguments)
+        result = await invoke(factory(cwd=root, editor=lambda: MemoryEditorAccess(editor)), arguments)
         assert "shows U+FFFD where the file on disk has other bytes" in str(result.error)
     assert not editor.buffer(path).undo_steps
 
@@ -552,7 +561,7 @@ async def test_a_document_whose_own_text_holds_u_fffd_is_edited(root: Path, path
     (root / "f.txt").write_text("a \ufffd\n", encoding="utf-8")
     editor = MemoryEditor()
     editor.open(path)
-    assert (await invoke(create_edit_tool(cwd=root, editor=lambda: editor), EDIT)).success
+    assert (await invoke(create_edit_tool(cwd=root, editor=lambda: MemoryEditorAccess(editor)), EDIT)).success
 
 
 @pytest.mark.contract("F6")
@@ -561,7 +570,7 @@ async def test_a_document_gets_no_text_that_its_file_cannot_hold(root: Path, pat
     (root / "f.txt").write_bytes(raw)
     editor = MemoryEditor()
     editor.open(path, raw.decode("latin-1"))
-    tool = create_edit_tool(cwd=root, editor=lambda: editor)
+    tool = create_edit_tool(cwd=root, editor=lambda: MemoryEditorAccess(editor))
     assert "cannot hold '漢'" in str((await invoke(tool, {**EDIT, "oldString": "vu", "newString": "漢"})).error)
     assert (await invoke(tool, {**EDIT, "oldString": "vu", "newString": "été"})).success
 
@@ -571,7 +580,7 @@ async def test_edits_of_a_document_have_the_same_failures_and_limits(root: Path,
     editor = MemoryEditor()
     editor.open(path)
     editor.replace(path, 0, 5, "k\nk\n")
-    tool = create_edit_tool(cwd=root, editor=lambda: editor, max_bytes=5)
+    tool = create_edit_tool(cwd=root, editor=lambda: MemoryEditorAccess(editor), max_bytes=5)
     for arguments, says in [
         ({**EDIT, "oldString": "k"}, "found 2 times, in lines 1 and 2"),
         ({**EDIT, "oldString": "z"}, "was not found"),
@@ -587,8 +596,14 @@ async def test_a_document_without_a_file_is_changed_in_the_editor_and_nothing_ap
     editor = MemoryEditor()
     name = str(root / "unsaved.txt")
     editor.open(name, "a\n")
-    assert (await invoke(create_edit_tool(cwd=root, editor=lambda: editor), {**EDIT, "filePath": name})).success
-    assert (await invoke(create_write_tool(cwd=root, editor=lambda: editor), {**WRITE, "filePath": name})).success
+    assert (
+        await invoke(create_edit_tool(cwd=root, editor=lambda: MemoryEditorAccess(editor)), {**EDIT, "filePath": name})
+    ).success
+    assert (
+        await invoke(
+            create_write_tool(cwd=root, editor=lambda: MemoryEditorAccess(editor)), {**WRITE, "filePath": name}
+        )
+    ).success
     assert editor.buffer(name).text == "new\n"
     assert not (root / "unsaved.txt").exists()
 
@@ -598,7 +613,7 @@ async def test_a_document_without_a_file_is_changed_in_the_editor_and_nothing_ap
 async def test_two_edits_at_the_same_time_both_land(root: Path, path: str, place: str) -> None:
     editor = MemoryEditor()
     numbers = "".join(f"{number}\n" for number in range(1, 101))
-    first, second = (create_edit_tool(cwd=root, editor=lambda: editor) for _ in range(2))
+    first, second = (create_edit_tool(cwd=root, editor=lambda: MemoryEditorAccess(editor)) for _ in range(2))
     for spelling in (path, "f.txt", f"{root}/./f.txt", f"{root}/sub/../f.txt") * 3:
         (root / "sub").mkdir(exist_ok=True)
         (root / "f.txt").write_text(numbers)

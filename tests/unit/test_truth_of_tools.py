@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from openbuffer.editor_access.lsp import EditTimeouts, LspEditor
 from openbuffer.editor_access.memory import MemoryEditor
+from openbuffer.editor_access.memory_access import MemoryEditorAccess
 from openbuffer.editor_access.memory_lsp import MemoryLanguageClient, Temperament
 from openbuffer.tools import FunctionTool, InvocationResult, PlanOutdatedError, ToolContext
 from openbuffer.tools.host import create_edit_tool, create_read_tool, create_write_tool
@@ -85,7 +86,7 @@ class Desk:
 
 def in_process(root: Path) -> Desk:
     editor = MemoryEditor()
-    return Desk(root, editor, editor)
+    return Desk(root, editor, MemoryEditorAccess(editor))
 
 
 def over_lsp(temperament: Temperament) -> Callable[[Path], Desk]:
