@@ -2,7 +2,7 @@
 
 For scripts, the demo and tests. It speaks plain LSP as an editor without a plugin would, plus the two requests
 ``openbuffer/listTools`` and ``openbuffer/callTool``. What the server asks (``workspace/applyEdit``, ...) goes to the
-handlers given; the process it started is always ended by it::
+handlers given; the process it started is always ended by it (see ``headless`` for a whole editor)::
 
     async with BridgeClient(["/path/to/workspace"]) as client:
         answer = await client.call_tool("Read", {"filePath": "notes.txt"})
@@ -24,19 +24,23 @@ import math
 import os
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import anyio
+import anyio.lowlevel
 
+from .client_link import ServerLink, ServerProcess, ServerStream
 from .protocol import CALL_TOOL, LIST_TOOLS
 from .wire.framing import BadFrame, FrameReader
 
 if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
+
+    from anyio.abc import ByteStream
 
     from .protocol import CallToolParams, CallToolResult, ListToolsResult, ToolDescription, ToolError
 
@@ -47,9 +51,6 @@ ANSWER_TIMEOUT_S: Final = 60.0
 START_TIMEOUT_S: Final = 30.0
 END_TIMEOUT_S: Final = 3.0
 """How long each step of ending the server (shutdown, end of input, SIGTERM) may take before the next is tried."""
-
-STDERR_KEPT_BYTES: Final = 4_096
-"""The tail of what the server wrote to stderr; it goes into the error when the server ends."""
 
 RequestHandler = Callable[[Any], Awaitable[Any]]
 """Answers one request of the server: takes its params, returns the result."""
@@ -115,9 +116,11 @@ class BridgeClient:
     Args:
         roots: the workspace folders, first one first, or the only one.
         command: the server to start; :data:`SERVER_COMMAND` unless given.
+        stream: a connection to a server that runs already; then nothing is started.
         handlers: answers to requests of the server, by method; any other is answered "method not found".
         on_notification: told every notification of the server.
         position_encodings: what this client offers, best first.
+        experimental: what it announces under ``capabilities.experimental``.
         answer_timeout_s: how long a request may take unless the call says otherwise.
     """
 
@@ -126,9 +129,11 @@ class BridgeClient:
         roots: Sequence[str | Path] | str | Path,
         *,
         command: Sequence[str] = SERVER_COMMAND,
+        stream: ByteStream | None = None,
         handlers: Mapping[str, RequestHandler] | None = None,
         on_notification: NotificationHandler | None = None,
         position_encodings: Sequence[str] = ("utf-8", "utf-16"),
+        experimental: Mapping[str, Any] | None = None,
         answer_timeout_s: float = ANSWER_TIMEOUT_S,
     ) -> None:
         self.server_capabilities: Mapping[str, Any] = {}
@@ -136,33 +141,28 @@ class BridgeClient:
         folders = [roots] if isinstance(roots, (str, Path)) else roots
         self._roots = [Path(root).absolute() for root in folders]
         self._command = tuple(command)
+        self._stream = stream
         self._handlers = {**_STANDARD_HANDLERS, **(handlers or {})}
         self._on_notification = on_notification
         self._position_encodings = list(position_encodings)
+        self._experimental = experimental
         self._answer_timeout_s = answer_timeout_s
         self._ids = itertools.count(1)
         self._carrying = anyio.CancelScope(shield=True)
         self._pending: dict[int, _Reply] = {}
         self._outgoing, self._frames = anyio.create_memory_object_stream[bytes](math.inf)
         self._ended: str | None = None
-        self._stderr = bytearray()
-        self._stderr_read = anyio.Event()
 
     # --- life ----------------------------------------------------------------------------------------------
 
     async def __aenter__(self) -> Self:
-        """Start the server and shake hands.
+        """Start the server, where it does not run yet, and shake hands.
 
         Raises:
             BridgeStartError: it could not be started or did not answer.
         """
         try:
-            self._process = await anyio.open_process(
-                self._command,
-                cwd=self._roots[0] if self._roots else None,
-                # Its own session: Ctrl-C on our terminal is ours to handle, and we end the server ourselves.
-                start_new_session=True,
-            )
+            self._link: ServerLink = await self._linked()
         except OSError as error:
             self._outgoing.close()
             self._frames.close()
@@ -186,9 +186,14 @@ class BridgeClient:
         await self._end()
 
     @property
-    def pid(self) -> int:
-        """The process id of the server."""
-        return self._process.pid
+    def pid(self) -> int | None:
+        """The process id of the server; None where this client did not start it."""
+        return self._link.pid
+
+    async def _linked(self) -> ServerLink:
+        if self._stream is not None:
+            return ServerStream(self._stream)
+        return await ServerProcess.start(self._command, self._roots[0] if self._roots else None)
 
     def _why_not_started(self, error: OSError) -> str:
         """The system says the same of a missing program and of a missing directory to start it in."""
@@ -198,7 +203,7 @@ class BridgeClient:
 
     async def _initialize(self) -> None:
         folders = [{"uri": root.as_uri(), "name": root.name} for root in self._roots]
-        params = {
+        params: dict[str, Any] = {
             "processId": os.getpid(),
             "clientInfo": {"name": "openbuffer headless client"},
             "rootUri": folders[0]["uri"] if folders else None,
@@ -214,6 +219,8 @@ class BridgeClient:
                 },
             },
         }
+        if self._experimental is not None:
+            params["capabilities"]["experimental"] = self._experimental
         result = await self.request("initialize", params, timeout_s=START_TIMEOUT_S)
         self.server_capabilities = result["capabilities"]
         self.notify("initialized", {})
@@ -224,19 +231,15 @@ class BridgeClient:
                 await self.request("shutdown", timeout_s=END_TIMEOUT_S)
                 self.notify("exit")
             # Closing the queue closes the server's input, once all that is in it was sent.
-            for push in (self._outgoing.close, self._process.terminate, self._process.kill):
-                with suppress(OSError):
-                    push()
-                with anyio.move_on_after(END_TIMEOUT_S):
-                    await self._process.wait()
-                    break
+            self._outgoing.close()
+            await self._link.end(END_TIMEOUT_S)
         self._carrying.cancel()
         self._tasks.cancel_scope.cancel()
         try:
             await self._tasks.__aexit__(None, None, None)
         finally:
             with anyio.CancelScope(shield=True):
-                await self._process.aclose()
+                await self._link.aclose()
 
     # --- tools ---------------------------------------------------------------------------------------------
 
@@ -337,28 +340,29 @@ class BridgeClient:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._write_frames)
                 tasks.start_soon(self._read_messages)
-                tasks.start_soon(self._read_stderr)
+                tasks.start_soon(self._link.watch)
 
     async def _write_frames(self) -> None:
-        assert self._process.stdin is not None
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-            async with self._frames, self._process.stdin as stdin:
+            async with self._frames:
                 async for frame in self._frames:
-                    await stdin.send(frame)
+                    await self._link.send(frame)
+        await self._link.close_input()
 
     async def _read_messages(self) -> None:
-        assert self._process.stdout is not None
         frames = FrameReader()
         not_lsp = None
-        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-            async for chunk in self._process.stdout:
+        async with aclosing(self._link.received()) as received:
+            async for chunk in received:
                 try:
                     for frame in frames.feed(chunk):
                         self._dispatch(_message(frame))
+                        # A request's handler takes its first steps before the message behind it is looked at.
+                        await anyio.lowlevel.checkpoint()
                 except _NotLspError as error:
                     not_lsp = f"the server's output is no LSP: {error}"
                     break
-        self._ended = not_lsp or await self._last_words()
+        self._ended = not_lsp or await self._link.last_words(END_TIMEOUT_S)
         for reply in self._pending.values():
             reply.arrived.set()
 
@@ -386,22 +390,6 @@ class BridgeClient:
                 answer = {"error": {"code": -32603, "message": f"{method}: {error}"}}
         with suppress(BridgeEndedError):
             self._send({"id": number, **answer})
-
-    async def _last_words(self) -> str:
-        reason = "the server closed its output"
-        with anyio.move_on_after(END_TIMEOUT_S):
-            await self._stderr_read.wait()
-            reason = f"the server ended with exit code {await self._process.wait()}"
-        last_words = self._stderr.decode(errors="replace").strip()
-        return f"{reason}; it said: {last_words}" if last_words else reason
-
-    async def _read_stderr(self) -> None:
-        assert self._process.stderr is not None
-        with suppress(anyio.BrokenResourceError):
-            async for chunk in self._process.stderr:
-                self._stderr += chunk
-                del self._stderr[:-STDERR_KEPT_BYTES]
-        self._stderr_read.set()
 
 
 @dataclass(slots=True)

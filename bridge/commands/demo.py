@@ -97,7 +97,7 @@ async def _open_editor(name: str, file: Path) -> AsyncGenerator[DemoEditor, None
     if name == "nvim":
         from .demo_nvim import open_nvim as open_editor  # noqa: PLC0415  only the editor that was asked for
     else:
-        from .demo_headless import open_headless as open_editor  # noqa: PLC0415  only the editor that was asked for
+        from .demo_headless import open_demo_editor as open_editor  # noqa: PLC0415  only the editor that was asked for
     async with open_editor(file) as editor:
         yield editor
 

@@ -16,7 +16,7 @@ from inline_snapshot import snapshot
 from openbuffer.bridge.commands import demo as demo_module
 from openbuffer.bridge.commands import demo_nvim, findings
 from openbuffer.bridge.commands.cli import main
-from openbuffer.bridge.commands.demo_headless import HeadlessEditor
+from openbuffer.bridge.commands.demo_headless import HeadlessDemoEditor
 from openbuffer.bridge.commands.demo_stage import Buffer
 
 COMMAND = (str(Path(sys.executable).with_name("openbuffer")), "demo")
@@ -298,10 +298,10 @@ def test_a_reader_that_goes_away_leaves_nothing_behind(environment: dict[str, st
 
 
 def test_a_claim_that_does_not_hold_ends_the_demo_as_a_failure(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    async def another_text(_self: HeadlessEditor, _path: Path) -> Buffer:
+    async def another_text(_self: HeadlessDemoEditor, _path: Path) -> Buffer:
         return Buffer(text="something else\n", modified=True)
 
-    monkeypatch.setattr(HeadlessEditor, "buffer", another_text)
+    monkeypatch.setattr(HeadlessDemoEditor, "buffer", another_text)
     assert main(["demo"]) == 1
     out, err = capsys.readouterr()
     claim = "the editor shows the agent's line and the user's"
@@ -310,10 +310,10 @@ def test_a_claim_that_does_not_hold_ends_the_demo_as_a_failure(monkeypatch: pyte
 
 
 def test_a_server_that_does_not_start_is_told(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    from openbuffer.bridge.client import BridgeClient
+    from openbuffer.bridge.headless import open_headless
 
     command = (sys.executable, "-c", "import sys; sys.exit('broken')")
-    monkeypatch.setitem(BridgeClient.__init__.__kwdefaults__, "command", command)
+    monkeypatch.setitem(open_headless.__wrapped__.__kwdefaults__, "command", command)
     assert main(["demo"]) == 2
     assert "it said: broken" in capsys.readouterr().err
 

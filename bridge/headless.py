@@ -1,0 +1,173 @@
+r"""An editor without a screen: the in-memory editor and its user, connected to a server over JSON-RPC.
+
+For sessions that have no other editor, the demo and tests. Its language client behaves as its ``Temperament`` has
+it, tells the server whatever happens to documents, and answers what the server asks::
+
+    async with open_headless("/path/to/workspace") as editor:
+        editor.memory.open("/path/to/workspace/notes.txt")
+        editor.memory.type("/path/to/workspace/notes.txt", 0, "typed, not saved\n")
+        answer = await editor.call_tool("Read", {"filePath": "notes.txt"})
+
+Everything that the client tells goes out in the order in which it happened, and before the answer that follows it.
+What is absent on purpose: a clock of the user's. Every action of theirs is a call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from lsprotocol import types as lsp
+from lsprotocol.converters import get_converter
+from openbuffer.editor_access.memory import MemoryEditor
+from openbuffer.editor_access.memory_lsp import MemoryLanguageClient, Temperament
+
+from .client import SERVER_COMMAND, BridgeClient, BridgeEndedError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Mapping, Sequence
+    from pathlib import Path
+
+    from anyio.abc import ByteStream
+    from openbuffer.editor_access.memory import MemoryBuffer
+    from openbuffer.editor_access.port import TextEdit
+    from openbuffer.editor_access.text import PositionEncoding
+
+    from .client import RequestHandler, ToolAnswer
+
+TELLS_AFTER_S: Final = 0.1
+"""How long after a change the server hears of it by itself, from a client that does not tell at once."""
+
+
+@asynccontextmanager
+async def open_headless(
+    roots: Sequence[str | Path] | str | Path,
+    *,
+    temperament: Temperament | None = None,
+    position_encodings: Sequence[PositionEncoding] = ("utf-8", "utf-16"),
+    tells_after_s: float | None = TELLS_AFTER_S,
+    command: Sequence[str] = SERVER_COMMAND,
+    stream: ByteStream | None = None,
+) -> AsyncGenerator[HeadlessEditor, None]:
+    """Start a server for these workspace folders, or use ``stream`` to one that runs; end the connection afterwards.
+
+    ``tells_after_s`` concerns clients that tell "when_flushed": how long a change is kept back; None: until
+    :meth:`HeadlessEditor.flush`, a save, or a tool call, as every request of the editor's own flushes.
+
+    Raises:
+        BridgeStartError: the server could not be started, or did not answer.
+    """
+    editor = HeadlessEditor(temperament or Temperament(), tells_after_s)
+    bridge = BridgeClient(
+        roots, command=command, stream=stream, handlers=editor.handlers, position_encodings=position_encodings
+    )
+    async with bridge:
+        editor.connect(bridge)
+        try:
+            yield editor
+        finally:
+            editor.disconnect()
+
+
+class HeadlessEditor:
+    """One editor, one user, one connection; made by :func:`open_headless`.
+
+    ``memory`` is the editor: its user's actions are called there. ``client`` is its language client, with the
+    hooks at which a user can get in between. ``apply_answers`` keeps what was answered to ``workspace/applyEdit``.
+    """
+
+    client: MemoryLanguageClient
+    bridge: BridgeClient
+
+    def __init__(self, temperament: Temperament, tells_after_s: float | None) -> None:
+        self.memory = MemoryEditor()
+        self.apply_answers: list[Mapping[str, Any]] = []
+        self._temperament = temperament
+        self._tells_after_s = tells_after_s
+        self._converter = get_converter()
+        self._is_about_to_tell: asyncio.TimerHandle | None = None
+
+    @property
+    def handlers(self) -> Mapping[str, RequestHandler]:
+        """The answers to the server's requests, for a ``BridgeClient``."""
+        return {lsp.WORKSPACE_APPLY_EDIT: self._apply_edit}
+
+    def connect(self, bridge: BridgeClient) -> None:
+        """Be the client of this server from now on: tell it what is open, and what happens."""
+        self.bridge = bridge
+        encoding = cast("PositionEncoding", bridge.server_capabilities.get("positionEncoding", "utf-16"))
+        self.client = MemoryLanguageClient(self.memory, encoding=encoding, temperament=self._temperament)
+        self.client.connect(self)
+        self.memory.listen(self)
+
+    def disconnect(self) -> None:
+        """Tell the server nothing any more; the documents stay open."""
+        self.client.disconnect()
+        if self._is_about_to_tell is not None:
+            self._is_about_to_tell.cancel()
+
+    def flush(self) -> None:
+        """Tell the server every change that it does not know yet."""
+        self.client.flush()
+
+    async def call_tool(self, name: str, arguments: Mapping[str, Any], *, timeout_s: float | None = None) -> ToolAnswer:
+        """Call a tool and wait for its answer; it sees all that was typed until now.
+
+        Raises:
+            BridgeEndedError, BridgeTimeoutError, BridgeRequestError: see ``client``.
+        """
+        self.flush()
+        return await self.bridge.call_tool(name, arguments, timeout_s=timeout_s)
+
+    # --- what the server asks ------------------------------------------------------------------------------
+
+    async def _apply_edit(self, params: Any) -> Mapping[str, Any]:
+        request = self._converter.structure(params, lsp.ApplyWorkspaceEditParams)
+        answer = self._converter.unstructure(await self.client.apply_edit(request))
+        self.apply_answers.append(answer)
+        return answer
+
+    # --- LanguageServerSink: what the client tells ---------------------------------------------------------
+
+    def did_open(self, params: lsp.DidOpenTextDocumentParams) -> None:
+        """Pass it on to the server."""
+        self._tell(lsp.TEXT_DOCUMENT_DID_OPEN, params)
+
+    def did_change(self, params: lsp.DidChangeTextDocumentParams) -> None:
+        """Pass it on to the server."""
+        self._tell(lsp.TEXT_DOCUMENT_DID_CHANGE, params)
+
+    def did_save(self, params: lsp.DidSaveTextDocumentParams) -> None:
+        """Pass it on to the server."""
+        self._tell(lsp.TEXT_DOCUMENT_DID_SAVE, params)
+
+    def did_close(self, params: lsp.DidCloseTextDocumentParams) -> None:
+        """Pass it on to the server."""
+        self._tell(lsp.TEXT_DOCUMENT_DID_CLOSE, params)
+
+    def _tell(self, method: str, params: object) -> None:
+        try:
+            self.bridge.notify(method, self._converter.unstructure(params))
+        except BridgeEndedError:
+            self.disconnect()  # a user goes on typing, whatever became of the server
+
+    # --- EditorListener: what is told later ----------------------------------------------------------------
+
+    def opened(self, buffer: MemoryBuffer) -> None:
+        """The client told it already."""
+
+    def changed(self, buffer: MemoryBuffer, before: str, edits: Sequence[TextEdit]) -> None:  # noqa: ARG002  a listener is told all of it
+        """See to it that a change that the client keeps back is told after a while."""
+        if self._tells_after_s is not None and self._is_about_to_tell is None:
+            self._is_about_to_tell = asyncio.get_running_loop().call_later(self._tells_after_s, self._tell_now)
+
+    def saved(self, buffer: MemoryBuffer) -> None:
+        """The client told it already."""
+
+    def closed(self, buffer: MemoryBuffer) -> None:
+        """The client told it already."""
+
+    def _tell_now(self) -> None:
+        self._is_about_to_tell = None
+        self.flush()
