@@ -1,7 +1,8 @@
 r"""An editor without a screen: the in-memory editor and its user, connected to a server over JSON-RPC.
 
 For sessions that have no other editor, the demo and tests. Its language client behaves as its ``Temperament`` has
-it, tells the server whatever happens to documents, and answers what the server asks::
+it, tells the server whatever happens to documents, and answers what the server asks, of the requests beyond LSP
+those that it announced::
 
     async with open_headless("/path/to/workspace") as editor:
         editor.memory.open("/path/to/workspace/notes.txt")
@@ -16,14 +17,18 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from lsprotocol import types as lsp
 from lsprotocol.converters import get_converter
+from openbuffer.editor_access import client_requests as rich_requests
+from openbuffer.editor_access.client_requests import RichCapabilities
 from openbuffer.editor_access.memory import MemoryEditor
 from openbuffer.editor_access.memory_lsp import MemoryLanguageClient, Temperament
 
 from .client import SERVER_COMMAND, BridgeClient, BridgeEndedError
+from .protocol import PROTOCOL_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -39,12 +44,21 @@ if TYPE_CHECKING:
 TELLS_AFTER_S: Final = 0.1
 """How long after a change the server hears of it by itself, from a client that does not tell at once."""
 
+PLAIN: Final = RichCapabilities()
+"""A client that knows nothing beyond LSP."""
+
+RICH: Final = RichCapabilities(
+    read_document=True, apply_edit=True, save_document=True, reload_document=True, withdraw_dialog=True
+)
+"""A client that knows all of it."""
+
 
 @asynccontextmanager
 async def open_headless(
     roots: Sequence[str | Path] | str | Path,
     *,
     temperament: Temperament | None = None,
+    rich: RichCapabilities = PLAIN,
     position_encodings: Sequence[PositionEncoding] = ("utf-8", "utf-16"),
     tells_after_s: float | None = TELLS_AFTER_S,
     command: Sequence[str] = SERVER_COMMAND,
@@ -52,15 +66,21 @@ async def open_headless(
 ) -> AsyncGenerator[HeadlessEditor, None]:
     """Start a server for these workspace folders, or use ``stream`` to one that runs; end the connection afterwards.
 
-    ``tells_after_s`` concerns clients that tell "when_flushed": how long a change is kept back; None: until
+    ``rich`` is what the client announces beyond LSP. ``tells_after_s`` concerns clients that tell "when_flushed": how long a change is kept back; None: until
     :meth:`HeadlessEditor.flush`, a save, or a tool call, as every request of the editor's own flushes.
 
     Raises:
         BridgeStartError: the server could not be started, or did not answer.
     """
-    editor = HeadlessEditor(temperament or Temperament(), tells_after_s)
+    editor = HeadlessEditor(temperament or Temperament(), rich, tells_after_s)
     bridge = BridgeClient(
-        roots, command=command, stream=stream, handlers=editor.handlers, position_encodings=position_encodings
+        roots,
+        command=command,
+        stream=stream,
+        handlers=editor.handlers,
+        on_notification=editor.notified,
+        position_encodings=position_encodings,
+        experimental={"openbuffer": editor.announced},
     )
     async with bridge:
         editor.connect(bridge)
@@ -80,10 +100,11 @@ class HeadlessEditor:
     client: MemoryLanguageClient
     bridge: BridgeClient
 
-    def __init__(self, temperament: Temperament, tells_after_s: float | None) -> None:
+    def __init__(self, temperament: Temperament, rich: RichCapabilities, tells_after_s: float | None) -> None:
         self.memory = MemoryEditor()
         self.apply_answers: list[Mapping[str, Any]] = []
         self._temperament = temperament
+        self._rich = rich
         self._tells_after_s = tells_after_s
         self._converter = get_converter()
         self._is_about_to_tell: asyncio.TimerHandle | None = None
@@ -91,13 +112,21 @@ class HeadlessEditor:
     @property
     def handlers(self) -> Mapping[str, RequestHandler]:
         """The answers to the server's requests, for a ``BridgeClient``."""
-        return {lsp.WORKSPACE_APPLY_EDIT: self._apply_edit}
+        asked = {method: partial(self._ask, method) for method in _announced(self._rich).values()}
+        return {lsp.WORKSPACE_APPLY_EDIT: self._apply_edit, **asked}
+
+    @property
+    def announced(self) -> Mapping[str, Any]:
+        """What the client says of itself under ``capabilities.experimental.openbuffer``."""
+        return {"protocolVersion": PROTOCOL_VERSION, **dict.fromkeys(_announced(self._rich), True)}
 
     def connect(self, bridge: BridgeClient) -> None:
         """Be the client of this server from now on: tell it what is open, and what happens."""
         self.bridge = bridge
         encoding = cast("PositionEncoding", bridge.server_capabilities.get("positionEncoding", "utf-16"))
-        self.client = MemoryLanguageClient(self.memory, encoding=encoding, temperament=self._temperament)
+        self.client = MemoryLanguageClient(
+            self.memory, encoding=encoding, temperament=self._temperament, rich=self._rich
+        )
         self.client.connect(self)
         self.memory.listen(self)
 
@@ -127,6 +156,14 @@ class HeadlessEditor:
         answer = self._converter.unstructure(await self.client.apply_edit(request))
         self.apply_answers.append(answer)
         return answer
+
+    async def _ask(self, method: str, params: Any) -> Any:
+        return await self.client.ask(method, params)
+
+    def notified(self, method: str, params: Any) -> None:
+        """Take a notification of the server."""
+        if method == rich_requests.WITHDRAW_DIALOG and self._rich.withdraw_dialog:
+            self.client.tell(method, params)
 
     # --- LanguageServerSink: what the client tells ---------------------------------------------------------
 
@@ -171,3 +208,15 @@ class HeadlessEditor:
     def _tell_now(self) -> None:
         self._is_about_to_tell = None
         self.flush()
+
+
+def _announced(rich: RichCapabilities) -> Mapping[str, str]:
+    """The names of what is announced, and the methods that they stand for."""
+    can = {
+        "readDocument": (rich.read_document, rich_requests.READ_DOCUMENT),
+        "applyEdit": (rich.apply_edit, rich_requests.APPLY_EDIT),
+        "saveDocument": (rich.save_document, rich_requests.SAVE_DOCUMENT),
+        "reloadDocument": (rich.reload_document, rich_requests.RELOAD_DOCUMENT),
+        "withdrawDialog": (rich.withdraw_dialog, rich_requests.WITHDRAW_DIALOG),
+    }
+    return {name: method for name, (announced, method) in can.items() if announced}

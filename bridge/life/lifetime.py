@@ -21,10 +21,14 @@ log = logging.getLogger(__name__)
 
 
 class Lifetime:
-    """One server's end. ``in_order`` tells whether the client has asked for it by ``shutdown``."""
+    """One server's end. ``in_order`` tells whether the client has asked for it by ``shutdown``.
 
-    def __init__(self, in_order: Callable[[], bool]) -> None:
+    ``owns_process``: the process is there for this server alone, and leaves with it even if a thread hangs.
+    """
+
+    def __init__(self, in_order: Callable[[], bool], *, owns_process: bool = True) -> None:
         self._in_order = in_order
+        self._owns_process = owns_process
         self._ended = anyio.Event()
         self._code = 0
 
@@ -36,7 +40,8 @@ class Lifetime:
         self._code = (0 if in_order else 1) if code is None else code
         log.log(logging.INFO if in_order else logging.WARNING, "ending: %s", why)
         self._ended.set()
-        leave_anyway(self._code, STOP_GRACE_S + FLUSH_GRACE_S + _MARGIN_S)
+        if self._owns_process:
+            leave_anyway(self._code, STOP_GRACE_S + FLUSH_GRACE_S + _MARGIN_S)
 
     async def wait(self) -> int:
         """Wait for the end; returns the exit code."""

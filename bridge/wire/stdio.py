@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import anyio
@@ -32,10 +33,16 @@ async def run_session(
     create_executor: Callable[[tuple[str, ...], EditorProvider], ToolExecutor] | None = None,
     outgoing_max_bytes: int = OUTGOING_MAX_BYTES,
     outgoing_stall_s: float = OUTGOING_STALL_S,
+    owns_process: bool = True,
 ) -> int:
-    """Serve one client until it leaves, dies or is given up; returns the exit code."""
+    """Serve one client until it leaves, dies or is given up; returns the exit code. Takes over the output descriptor.
+
+    ``owns_process``: the process is there for this session alone, so that signals end the session in good order, and
+    the process with it where work does not stop. Without it several sessions may share a process, and whoever runs
+    one cancels it to end it.
+    """
     protocol = create_protocol()
-    lifetime = Lifetime(lambda: protocol.phase is Phase.SHUT_DOWN)
+    lifetime = Lifetime(lambda: protocol.phase is Phase.SHUT_DOWN, owns_process=owns_process)
     outbox = Outbox(output_fd, lost=lifetime.end, max_bytes=outgoing_max_bytes, stall_s=outgoing_stall_s)
     protocol.set_writer(outbox)
     code = 1
@@ -47,7 +54,7 @@ async def run_session(
                 tasks.start_soon(_end_with, process_id, lifetime)
 
             session = wire(protocol, lifetime, watch_process, create_executor or create_builtin_executor)
-            with ended_by_signals(asyncio.get_running_loop(), lifetime):
+            with ended_by_signals(asyncio.get_running_loop(), lifetime) if owns_process else nullcontext():
                 tasks.start_soon(_read, input_fd, protocol, lifetime)
                 code = await lifetime.wait()
                 await _wind_down(protocol, session, outbox)
