@@ -66,8 +66,9 @@ async def open_headless(
 ) -> AsyncGenerator[HeadlessEditor, None]:
     """Start a server for these workspace folders, or use ``stream`` to one that runs; end the connection afterwards.
 
-    ``rich`` is what the client announces beyond LSP. ``tells_after_s`` concerns clients that tell "when_flushed": how long a change is kept back; None: until
-    :meth:`HeadlessEditor.flush`, a save, or a tool call, as every request of the editor's own flushes.
+    ``rich`` is what the client announces beyond LSP. ``tells_after_s`` concerns clients that tell "when_flushed":
+    how long a change is kept back; None: until :meth:`HeadlessEditor.flush`, a save, or a tool call, as every request
+    of the editor's own flushes.
 
     Raises:
         BridgeStartError: the server could not be started, or did not answer.
