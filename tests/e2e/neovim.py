@@ -31,7 +31,8 @@ DEADLINE_S = 30.0
 """Any single answer; a deadline that passes is a failure, so it is generous for a busy machine."""
 
 _START_CLIENT = """
-local channel, command, root, flags, encodings = ...
+local channel, server, root, flags, encodings = ...
+local command = server.port and vim.lsp.rpc.connect(server.host, server.port) or server
 vim.g.harness_channel = channel
 vim.lsp.set_log_level('debug')
 local capabilities = vim.lsp.protocol.make_client_capabilities()
@@ -48,11 +49,18 @@ local function config()
   }
 end
 vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufNewFile', 'BufWritePost' }, {
+  group = vim.api.nvim_create_augroup('harness', { clear = true }),
   callback = function(event)
     if vim.bo[event.buf].buftype == '' then vim.lsp.start(config(), { bufnr = event.buf }) end
   end,
 })
 vim.lsp.start(config(), { attach = false })
+"""
+
+_STOP_CLIENT = """
+local force = ...
+vim.api.nvim_create_augroup('harness', { clear = true })
+for _, client in ipairs(vim.lsp.get_clients({ name = 'openbuffer' })) do client:stop(force) end
 """
 
 _SAY_LISTENING = "lua io.stdout:write('listening\\n') io.stdout:flush()"
@@ -112,10 +120,16 @@ class Call:
 
 
 class Neovim:
-    """One editor process with one language client."""
+    """One editor process with one language client; without a server it has none until ``start_client``."""
 
     def __init__(
-        self, home: Path, root: Path, *, server: tuple[str, ...] = SERVER, encodings: tuple[str, ...] = (), **flags: Any
+        self,
+        home: Path,
+        root: Path,
+        *,
+        server: tuple[str, ...] | None = SERVER,
+        encodings: tuple[str, ...] = (),
+        **flags: Any,
     ) -> None:
         self.home = home
         self.root = root
@@ -137,13 +151,24 @@ class Neovim:
             self._nvim = pynvim.attach("socket", path=str(self.home / "nvim.sock"))
             self._thread = threading.Thread(target=self._run, daemon=True)
             self._thread.start()
-            channel = self._nvim.channel_id
-            self.lua(_START_CLIENT, channel, list(self.server), str(self.root), self._flags, self._encodings)
-            assert self.ready.wait(DEADLINE_S), f"the server did not start: {self.log()}"
+            if self.server is not None:
+                self.start_client(list(self.server), self.root)
         except BaseException:
             self.close()
             raise
         return self
+
+    def start_client(self, server: list[str] | dict[str, Any], root: Path) -> None:
+        """Start the language client: with a command, or connected to ``{"host": ..., "port": ...}``."""
+        self.ready.clear()
+        self.client_exited.clear()
+        self.lua(_START_CLIENT, self._nvim.channel_id, server, str(root), self._flags, self._encodings)
+        assert self.ready.wait(DEADLINE_S), f"the server did not start: {self.log()}"
+
+    def stop_client(self, *, force: bool = False) -> None:
+        """End the language client: in good order, or by cutting its connection."""
+        self.lua(_STOP_CLIENT, force)
+        assert self.client_exited.wait(DEADLINE_S), f"the client did not stop: {self.log()}"
 
     def __exit__(self, *_: object) -> None:
         self.close()
