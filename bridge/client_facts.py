@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from openbuffer.editor_access.client_requests import RichCapabilities
 from openbuffer.editor_access.uri import path_from_uri
 
-from .protocol import MalformedParamsError, json_kind
+from .protocol import PROTOCOL_VERSION, MalformedParamsError, json_kind
 
 if TYPE_CHECKING:
     from openbuffer.editor_access.text import PositionEncoding
 
 _ENCODINGS: Final[dict[str, PositionEncoding]] = {"utf-8": "utf-8", "utf-16": "utf-16", "utf-32": "utf-32"}
 _PID_MAX: Final = 2**31 - 1
+_SHOWN_MAX_CHARS: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientFacts:
-    """The part of InitializeParams that the bridge uses. ``roots`` are absolute paths, in the client's order."""
+    """The part of InitializeParams that the bridge uses. ``roots`` are absolute paths, in the client's order.
+
+    ``foreign_protocol_version``: what the client speaks instead of ours; then nothing is asked of it beyond LSP.
+    """
 
     process_id: int | None = None
     roots: tuple[str, ...] = ()
     position_encoding: PositionEncoding = "utf-16"
     applies_edits: bool = False
     is_neovim: bool = False
+    rich: RichCapabilities = field(default_factory=RichCapabilities)
+    foreign_protocol_version: str = ""
 
 
 def read_client_facts(params: object) -> ClientFacts:
@@ -40,12 +47,34 @@ def read_client_facts(params: object) -> ClientFacts:
         raise MalformedParamsError(f"params of initialize must be an object, not {json_kind(params)}")
     fields = cast("dict[str, Any]", params)
     capabilities = fields.get("capabilities")
+    openbuffer = _at(capabilities, "experimental", "openbuffer")
+    foreign = _foreign_protocol_version(openbuffer)
     return ClientFacts(
         process_id=_process_id(fields.get("processId")),
         roots=_roots(fields),
         position_encoding=_encoding(_at(capabilities, "general", "positionEncodings")),
         applies_edits=_at(capabilities, "workspace", "applyEdit") is True,
         is_neovim=_at(fields, "clientInfo", "name") == "Neovim",
+        rich=RichCapabilities() if foreign else _rich(openbuffer),
+        foreign_protocol_version=foreign,
+    )
+
+
+def _foreign_protocol_version(openbuffer: object) -> str:
+    if openbuffer is None:
+        return ""
+    version = _at(openbuffer, "protocolVersion")
+    is_ours = version == PROTOCOL_VERSION and not isinstance(version, bool)
+    return "" if is_ours else repr(version)[:_SHOWN_MAX_CHARS]
+
+
+def _rich(openbuffer: object) -> RichCapabilities:
+    return RichCapabilities(
+        read_document=_at(openbuffer, "readDocument") is True,
+        apply_edit=_at(openbuffer, "applyEdit") is True,
+        save_document=_at(openbuffer, "saveDocument") is True,
+        reload_document=_at(openbuffer, "reloadDocument") is True,
+        withdraw_dialog=_at(openbuffer, "withdrawDialog") is True,
     )
 
 

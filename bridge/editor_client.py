@@ -1,8 +1,8 @@
-"""The client as the LSP adapter needs it: it applies edits."""
+"""The client as the LSP adapter needs it: it applies edits, and answers what it announced beyond LSP."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types as lsp
 from openbuffer.editor_access.errors import EditorLostError
@@ -10,6 +10,8 @@ from openbuffer.editor_access.errors import EditorLostError
 from .wire.jsonrpc import ConnectionLostError, UnreadableAnswerError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from .wire.jsonrpc import BridgeProtocol
 
 
@@ -36,3 +38,19 @@ class EditorClient:
             raise EditorLostError(str(error)) from error
         except UnreadableAnswerError:
             return None
+
+    async def ask(self, method: str, params: Mapping[str, Any]) -> Any:
+        """Send a request of ``client_requests`` and wait for its result.
+
+        Raises:
+            EditorLostError: the connection ended.
+            JsonRpcException: the client answered with an error.
+        """
+        try:
+            return await self._protocol.send_request_async(method, params)
+        except ConnectionLostError as error:
+            raise EditorLostError(str(error)) from error
+
+    def tell(self, method: str, params: Mapping[str, Any]) -> None:
+        """Send a notification of ``client_requests``."""
+        self._protocol.send_notification(method, dict(params))

@@ -17,7 +17,7 @@ from openbuffer.tools.support.disk_text import RootedDiskText
 from .client_facts import ClientFacts
 from .limits import RUNNING_CALLS_MAX
 from .progress import WorkDoneProgress
-from .protocol import CallCancelledError
+from .protocol import PROTOCOL_VERSION, CallCancelledError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -71,11 +71,19 @@ class Session:
     def begin(self, facts: ClientFacts) -> None:
         """The client has introduced itself."""
         self.facts = facts
+        if facts.foreign_protocol_version:
+            log.warning(
+                "the client speaks version %s of the openbuffer protocol and this server version %s: it is taken as a "
+                "client that announced nothing beyond LSP; install a client and a server of the same release",
+                facts.foreign_protocol_version,
+                PROTOCOL_VERSION,
+            )
         self.editor = LspEditor(
             self._create_client(facts),
             encoding=facts.position_encoding,
             is_neovim=facts.is_neovim,
             disk=RootedDiskText(facts.roots) if facts.roots else None,
+            rich=facts.rich,
         )
         self._executor = None
 

@@ -79,6 +79,7 @@ class BaselineKeeper:
         """Document and disk were just seen to hold the same."""
         self._take_what_was_read()
         self._baseline = baseline
+        self._text_of_agent = None
         self._is_untouched = True
 
     async def settled(self) -> Baseline | None:

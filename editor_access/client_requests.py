@@ -6,7 +6,7 @@ this module; a test holds the two together.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final, NotRequired, TypedDict
 
@@ -17,15 +17,26 @@ RELOAD_DOCUMENT: Final = "openbuffer/reloadDocument"
 WITHDRAW_DIALOG: Final = "openbuffer/withdrawDialog"
 
 
+class ClientCapabilities(TypedDict):
+    """``capabilities.experimental.openbuffer`` of ``initialize``."""
+
+    protocolVersion: int
+    readDocument: NotRequired[bool]
+    applyEdit: NotRequired[bool]
+    saveDocument: NotRequired[bool]
+    reloadDocument: NotRequired[bool]
+    withdrawDialog: NotRequired[bool]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RichCapabilities:
-    """What a client announced; the field names in camelCase are those of the wire."""
+    """What a client announced beyond LSP; nothing, unless said otherwise."""
 
-    read_document: bool = field(default=False)
-    apply_edit: bool = field(default=False)
-    save_document: bool = field(default=False)
-    reload_document: bool = field(default=False)
-    withdraw_dialog: bool = field(default=False)
+    read_document: bool = False
+    apply_edit: bool = False
+    save_document: bool = False
+    reload_document: bool = False
+    withdraw_dialog: bool = False
 
 
 class DocumentState(TypedDict):

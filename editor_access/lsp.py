@@ -8,22 +8,25 @@ runs on one event loop, where the messages are fed in as they arrive.
 from __future__ import annotations
 
 import time
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lsprotocol import types as lsp
 
+from .client_requests import RELOAD_DOCUMENT, SAVE_DOCUMENT, RichCapabilities
 from .errors import DocumentMovedError, EditorLostError
 from .lsp_documents import DocumentSlot, LspDocuments, OpenDocument
 from .lsp_edits import effective_edits, has_lone_return, lines_are_counted_alike, outgoing_edits
 from .lsp_flight import EditFlight, EditTimeouts, finished, wait_until
 from .lsp_outcome import IntendedEdit
-from .port import Author, Document, EditOutcome, TextEdit, UnsavedDocument
+from .lsp_rich import EditAnswer, FileAction, RichClient
+from .port import Author, Document, EditorAbilities, EditOutcome, FileOutcome, TextEdit, UnsavedDocument
 from .text import apply_edits
 from .truth import same_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Generator, Mapping, Sequence
 
     from .text import PositionEncoding
     from .truth import Baseline, DiskText
@@ -78,8 +81,11 @@ class LspEditor:
         timeouts: EditTimeouts | None = None,
         is_neovim: bool = False,
         disk: DiskText | None = None,
+        rich: RichCapabilities | None = None,
     ) -> None:
         r"""``encoding`` is the negotiated one. Without ``disk`` no document has a baseline.
+
+        ``rich``: what the client can do beyond LSP.
 
         ``is_neovim``: the client opens documents at version 0 and applies an edit for version 0 to whatever is there
         by then, so such an edit names version 1, which is skipped once anything was typed; a lone ``\r`` ends no
@@ -91,6 +97,7 @@ class LspEditor:
         self._timeouts = timeouts or EditTimeouts()
         self._is_neovim = is_neovim
         self._documents = LspDocuments(encoding, counts_returns=not is_neovim, disk=disk)
+        self._rich = RichClient(client, rich or RichCapabilities(), self._documents, self._timeouts)
         self._lost = False
 
     def did_open(self, params: lsp.DidOpenTextDocumentParams) -> str | None:
@@ -117,6 +124,12 @@ class LspEditor:
         """The client is gone for good; edits on their way end as unknown, unless their text came already."""
         self._lost = True
         self._documents.stop()
+
+    @property
+    def abilities(self) -> EditorAbilities:
+        """What the client announced."""
+        can = self._rich.can
+        return EditorAbilities(flushes=can.read_document, saves=can.save_document, reloads=can.reload_document)
 
     def document(self, path: str) -> Document | None:
         """The open document of this canonical path, judged again now; None when it is not open.
@@ -150,6 +163,17 @@ class LspEditor:
         """The open documents below ``directory`` whose text is not known to be on disk."""
         return self._documents.unsaved_under(directory)
 
+    async def flush(self, document: Document) -> str:
+        """Have the client tell what it has not told yet; why that is not assured, or ""."""
+        self._require_connection(document.path)
+        if not self._rich.can.read_document:
+            return "it cannot be asked for what it has not told yet"
+        slot = self._documents.slot_of(document.uri)
+        if slot is None or slot.open is None or slot.open.generation != document.generation:
+            return ""
+        with self._kept(slot, document):
+            return await self._rich.flush(slot, slot.open)
+
     async def apply(self, document: Document, edits: Sequence[TextEdit], *, label: str) -> EditOutcome:
         """Apply edits to the document as it was in ``document``, and wait for what becomes of them.
 
@@ -160,15 +184,51 @@ class LspEditor:
             EditorLostError: the connection was gone before anything was sent.
             ValueError: the edits overlap, are not ascending or lie outside of the document's text.
         """
+        async with self._turn(document) as slot:
+            return await self._apply_alone(slot, document, edits, label)
+
+    async def save(self, document: Document, *, disk_hash: str | None) -> FileOutcome:
+        """Have the client write this state of the document to its file, where it can.
+
+        Raises:
+            DocumentMovedError, DocumentOutOfSyncError, DocumentAmbiguousError: nothing was sent.
+            EditorLostError: the connection was gone before anything was sent.
+        """
+        if not self._rich.can.save_document:
+            return FileOutcome(kind="not_done", reason="this editor cannot be asked to save")
+        return await self._act(SAVE_DOCUMENT, document, disk_hash)
+
+    async def reload(self, document: Document, *, disk_hash: str | None) -> FileOutcome:
+        """Have the client take this document's text from its file, where it can; raises what :meth:`save` does."""
+        if not self._rich.can.reload_document:
+            return FileOutcome(kind="not_done", reason="this editor cannot be asked to reload")
+        return await self._act(RELOAD_DOCUMENT, document, disk_hash)
+
+    async def _act(self, action: FileAction, document: Document, disk_hash: str | None) -> FileOutcome:
+        async with self._turn(document) as slot:
+            self._current(document)
+            dialog_id = self._rich.dialog_id()
+            work = self._rich.act(action, slot, document, disk_hash, dialog_id)
+            return await finished(work, lambda: self._rich.withdraw(dialog_id))
+
+    @asynccontextmanager
+    async def _turn(self, document: Document) -> AsyncGenerator[DocumentSlot]:
+        """The document's slot, alone."""
         self._require_connection(document.path)
         slot = self._documents.slot_of(document.uri)
         if slot is None:
             raise DocumentMovedError(_moved(document, "was closed"))
-        slot.users += 1
-        try:
+        with self._kept(slot, document):
             async with slot.lock:
                 await self._settle(slot)
-                return await self._apply_alone(slot, document, edits, label)
+                yield slot
+
+    @contextmanager
+    def _kept(self, slot: DocumentSlot, document: Document) -> Generator[None]:
+        """Keep the slot while it is used, also of a document that is closed meanwhile."""
+        slot.users += 1
+        try:
+            yield
         finally:
             slot.users -= 1
             self._documents.release(document.uri)
@@ -190,16 +250,26 @@ class LspEditor:
             return EditOutcome(kind="done", reason="the document held that text already", document=document)
         if not lines_are_counted_alike(document.text) or (self._is_neovim and has_lone_return(document.text)):
             return EditOutcome(kind="not_done", reason=_LONE_RETURNS.format(path=document.path), nothing_changed=True)
+        is_rich = self._rich.can.apply_edit
+        dialog_id = self._rich.dialog_id()
+        withdraw = (lambda: self._rich.withdraw(dialog_id)) if is_rich else None
         flight = EditFlight(
             slot=slot,
             path=document.path,
             intended=IntendedEdit(document.text, wanted),
             timeouts=self._timeouts,
             is_lost=lambda: self._lost,
-            checks_versions=self._is_neovim,
+            checks_versions=self._is_neovim or is_rich,
+            withdraw=withdraw,
         )
-        params = self._params(opened, wanted, label)
-        outcome = await finished(flight.carry_out(lambda: self._client.apply_edit(params)))
+        outgoing = self._outgoing(opened, wanted)
+
+        def send() -> Awaitable[EditAnswer | None]:
+            if is_rich:
+                return self._rich.apply(opened, [_as_json(edit) for edit in outgoing], label, dialog_id)
+            return self._apply_plainly(opened, outgoing, label)
+
+        outcome = await finished(flight.carry_out(send), withdraw)
         if outcome is None:
             raise DocumentMovedError(_moved(document, "was changed"))
         if outcome.document is not None and same_text(outcome.document.text, apply_edits(document.text, wanted)):
@@ -222,15 +292,20 @@ class LspEditor:
             raise DocumentMovedError(_moved(document, "was changed"))
         return opened
 
-    def _params(self, opened: OpenDocument, wanted: Sequence[TextEdit], label: str) -> lsp.ApplyWorkspaceEditParams:
-        avoid = self._encoding != "utf-32" and not self._is_neovim
+    def _outgoing(self, opened: OpenDocument, wanted: Sequence[TextEdit]) -> list[lsp.TextEdit]:
+        avoid = self._encoding != "utf-32" and not self._is_neovim and not self._rich.can.apply_edit
         outgoing = outgoing_edits(opened.buffer.text, wanted, avoid_columns_beyond_bmp=avoid)
+        return [_on_the_wire(opened, edit) for edit in outgoing]
+
+    async def _apply_plainly(self, opened: OpenDocument, edits: list[lsp.TextEdit], label: str) -> EditAnswer | None:
         version = max(opened.version, 1) if self._is_neovim else opened.version
         change = lsp.TextDocumentEdit(
             text_document=lsp.OptionalVersionedTextDocumentIdentifier(uri=opened.uri, version=version),
-            edits=[_on_the_wire(opened, edit) for edit in outgoing],
+            edits=[*edits],
         )
-        return lsp.ApplyWorkspaceEditParams(edit=lsp.WorkspaceEdit(document_changes=[change]), label=label)
+        edit = lsp.WorkspaceEdit(document_changes=[change])
+        answer = await self._client.apply_edit(lsp.ApplyWorkspaceEditParams(edit=edit, label=label))
+        return None if answer is None else EditAnswer(answer.applied, str(answer.failure_reason or ""))
 
     def _require_connection(self, path: str) -> None:
         if self._lost:
@@ -259,6 +334,17 @@ def _on_the_wire(opened: OpenDocument, edit: TextEdit) -> lsp.TextEdit:
         # takes that for a further, blank line unless the edit reaches over the last one; others stop at the end.
         end = lsp.Position(line=found.end.line + 1, character=0)
     return lsp.TextEdit(range=lsp.Range(start=start, end=end), new_text=edit.new_text)
+
+
+def _as_json(edit: lsp.TextEdit) -> dict[str, Any]:
+    start, end = edit.range.start, edit.range.end
+    return {
+        "range": {
+            "start": {"line": start.line, "character": start.character},
+            "end": {"line": end.line, "character": end.character},
+        },
+        "newText": edit.new_text,
+    }
 
 
 def _moved(document: Document, how: str) -> str:

@@ -44,6 +44,7 @@ class OpenDocument:
 
     ``told_text`` is what the client opened or saved last; ``disk`` knows what that was on disk.
     ``returns_are_text``: it holds lone carriage returns, and its client may not count them as line ends.
+    ``known_hash``: a text of it, and that text's hash.
     """
 
     uri: str
@@ -56,6 +57,7 @@ class OpenDocument:
     disk: BaselineKeeper
     out_of_sync: str | None = None
     returns_are_text: bool = False
+    known_hash: tuple[str, str] | None = None
 
     def snapshot(self, path: str) -> Document:
         """The state now, under the canonical path it was asked for by."""
@@ -159,6 +161,15 @@ class LspDocuments:
             slot.open.out_of_sync = slot.open.out_of_sync or why
             slot.moved()
         return why
+
+    def adopt(self, slot: DocumentSlot, version: int, text: str) -> None:
+        """Take a document's whole text from its client, after the two had drifted apart."""
+        assert slot.open is not None
+        slot.open.buffer.change(None, text)
+        slot.open.version = version
+        slot.open.out_of_sync = None
+        slot.open.returns_are_text = not self._counts_returns and has_lone_return(text)
+        slot.moved()
 
     def did_save(self, params: lsp.DidSaveTextDocumentParams) -> str | None:
         """The text is on disk now. A text that comes along is a chance to notice a drift."""

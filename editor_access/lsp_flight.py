@@ -17,12 +17,11 @@ from .port import Document, EditOutcome
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
 
-    from lsprotocol import types as lsp
-
     from .lsp_documents import DocumentSlot, OpenDocument
     from .lsp_outcome import IntendedEdit
+    from .lsp_rich import EditAnswer
 
-    _Send = Callable[[], Awaitable[lsp.ApplyWorkspaceEditResult | None]]
+    _Send = Callable[[], Awaitable[EditAnswer | None]]
 
 T = TypeVar("T")
 
@@ -39,24 +38,28 @@ class EditTimeouts:
     answer. ``grace_s``: more text, once something else has come that should have been the last word. ``promised_s``:
     the same where the client said that it applied the edit and may do so whatever the document's version; five times
     the longest delay that was measured, for an edit called skipped too soon is made twice by the next attempt.
+    ``flush_s``: the answer of a client that is asked to tell what it has not told yet.
     """
 
     reply_s: float = 30.0
     text_s: float = 5.0
     grace_s: float = 1.0
     promised_s: float = 2.5
+    flush_s: float = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
     """What the client answered; ``revision`` is the state of the document at that moment.
 
-    ``unreadable``: something that is neither a yes nor a no, so that nothing follows from it.
+    ``unreadable``: something that is neither a yes nor a no, so that nothing follows from it. ``is_last_word``: the
+    client had told everything before it answered, so that nothing more is to be waited for.
     """
 
     kind: Literal["applied", "refused", "unreadable", "lost"]
     revision: int
     reason: str = ""
+    is_last_word: bool = False
 
 
 class EditFlight:
@@ -71,9 +74,14 @@ class EditFlight:
         timeouts: EditTimeouts,
         is_lost: Callable[[], bool],
         checks_versions: bool,
+        withdraw: Callable[[], None] | None = None,
     ) -> None:
-        """``is_lost`` tells whether the connection has ended; ``checks_versions``: the client is known to do so."""
+        """``is_lost`` tells whether the connection has ended; ``checks_versions``: the client is known to do so.
+
+        ``withdraw`` closes the dialog in which the client may be asking its user.
+        """
         self._checks_versions = checks_versions
+        self._withdraw = withdraw
         self._slot = slot
         self._path = path
         self._intended = intended
@@ -132,20 +140,27 @@ class EditFlight:
                 self._reply = Reply("unreadable", self._slot.revision)
             else:
                 kind = "applied" if result.applied else "refused"
-                self._reply = Reply(kind, self._slot.revision, str(result.failure_reason or ""))
+                self._reply = Reply(kind, self._slot.revision, result.reason, self._has_told(result))
         finally:
             # Also where the request was given up under us: then no answer will come.
             self._reply = self._reply or Reply("lost", self._slot.revision)
             self._slot.pulse.fire()
 
+    def _has_told(self, answer: EditAnswer) -> bool:
+        opened = self._slot.open
+        return answer.told_version is not None and opened is not None and opened.version >= answer.told_version
+
     async def _outcome(self) -> EditOutcome:
         """What became of the request that ``_ask`` sends."""
         await self._until(lambda: self._reply is not None or self._held is not None, self._timeouts.reply_s)
+        if self._reply is None and self._held is None and self._withdraw is not None:
+            self._withdraw()
+            await self._until(lambda: self._reply is not None or self._held is not None, self._timeouts.grace_s)
         if self._reply is None and self._held is not None:
             # The answer is about to come; the next edit should not overtake it.
             await self._until(lambda: self._reply is not None, self._timeouts.grace_s)
         reply = self._reply
-        if self._held is None and reply is not None and not self._unsent:
+        if self._held is None and reply is not None and not self._unsent and not reply.is_last_word:
             if reply.kind in {"applied", "unreadable"}:
                 await self._await_text()
             elif reply.kind == "refused":
@@ -198,8 +213,8 @@ class EditFlight:
             return self._refused(reply, nothing_changed=verdict == "lacks")
         if self._slot.revision == self._sent_at:
             said = "that it applied the edit" if reply.kind == "applied" else "neither yes nor no"
-            waited = f"{self._timeouts.text_s:g} s"
-            return self._unknown(f"the editor answered {said}, and sent no changed text in {waited}")
+            waited = "" if reply.is_last_word else f" in {self._timeouts.text_s:g} s"
+            return self._unknown(f"the editor answered {said}, and sent no changed text{waited}")
         if verdict == "unclear":
             return self._unknown("its text was changed in a way that may or may not be this edit")
         return EditOutcome(
@@ -244,8 +259,8 @@ async def wait_until(slot: DocumentSlot, condition: Callable[[], bool], seconds:
     return condition()
 
 
-async def finished(work: Coroutine[Any, Any, T]) -> T:
-    """Run ``work`` to its end in a task of its own; cancelling the caller goes on only after that.
+async def finished(work: Coroutine[Any, Any, T], on_cancel: Callable[[], None] | None = None) -> T:
+    """Run ``work`` to its end in a task of its own; cancelling the caller calls ``on_cancel`` and goes on after that.
 
     A task of asyncio's, because the language server cancels a handler's task itself, from which no shield of
     anyio's protects. ``work`` has to be bounded in time.
@@ -257,6 +272,8 @@ async def finished(work: Coroutine[Any, Any, T]) -> T:
             try:
                 await asyncio.wait([task])
             except asyncio.CancelledError as error:
+                if cancelled is None and on_cancel is not None:
+                    on_cancel()
                 cancelled = error
     if cancelled is not None:
         raise cancelled

@@ -110,7 +110,7 @@ def test_the_neovim_example_reads_and_edits_what_is_not_saved(
         workspace,
         environment,
     )
-    assert "It is in the open document; nothing was saved to disk." in printed
+    assert "It is in the open document; nothing was saved to disk" in printed
     assert "no such file" in printed
     assert "no tool is named 'Cook'" in printed
     assert "edited and not saved" in printed

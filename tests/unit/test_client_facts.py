@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openbuffer.bridge.client_facts import ClientFacts, read_client_facts
 from openbuffer.bridge.protocol import MalformedParamsError
+from openbuffer.editor_access.client_requests import RichCapabilities
 
 
 @pytest.mark.contract("B1")
@@ -74,3 +75,34 @@ _JSON = st.recursive(
 @given(st.dictionaries(_KEYS, _JSON))
 def test_no_json_object_is_too_strange_to_begin_with(params: Any) -> None:
     assert isinstance(read_client_facts(params), ClientFacts)
+
+
+@pytest.mark.contract("E9", "E10")
+@pytest.mark.parametrize(
+    ("announced", "rich", "foreign"),
+    [
+        (None, RichCapabilities(), ""),
+        ({"protocolVersion": 1}, RichCapabilities(), ""),
+        ({"protocolVersion": 1, "saveDocument": True}, RichCapabilities(save_document=True), ""),
+        ({"protocolVersion": 1, "readDocument": 1, "applyEdit": "yes", "reloadDocument": None}, RichCapabilities(), ""),
+        (
+            {
+                **{"protocolVersion": 1, "readDocument": True, "applyEdit": True, "saveDocument": True},
+                **{"reloadDocument": True, "withdrawDialog": True, "more": True},
+            },
+            RichCapabilities(
+                read_document=True, apply_edit=True, save_document=True, reload_document=True, withdraw_dialog=True
+            ),
+            "",
+        ),
+        ({"protocolVersion": 2, "saveDocument": True}, RichCapabilities(), "2"),
+        ({"protocolVersion": True, "saveDocument": True}, RichCapabilities(), "True"),
+        ({"saveDocument": True}, RichCapabilities(), "None"),
+        ("nonsense", RichCapabilities(), "None"),
+    ],
+)
+def test_what_a_client_announces_beyond_lsp_counts_if_it_speaks_this_version(
+    announced: Any, rich: RichCapabilities, foreign: str
+) -> None:
+    facts = read_client_facts({"capabilities": {"experimental": {"openbuffer": announced}}})
+    assert (facts.rich, facts.foreign_protocol_version) == (rich, foreign)

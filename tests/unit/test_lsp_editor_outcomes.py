@@ -225,13 +225,13 @@ async def test_typing_that_is_told_before_the_edit_is_not_taken_for_the_last_wor
 
 async def test_what_is_typed_right_before_the_request_goes_out_keeps_it_from_going(tmp_path: Path) -> None:
     session = start(tmp_path, NEVER_CHECKING)
-    build = session.access._params
+    build = session.access._outgoing
 
     def build_and_type(*args: object) -> object:
         asyncio.get_running_loop().call_soon(session.user_types, ELSEWHERE)
         return build(*args)  # type: ignore[arg-type]
 
-    session.access._params = build_and_type  # type: ignore[method-assign]
+    session.access._outgoing = build_and_type  # type: ignore[method-assign]
     with pytest.raises(DocumentMovedError):
         await session.edit()
     assert session.client.requests == []

@@ -15,6 +15,7 @@ from openbuffer.bridge.handlers.initialize import initialize
 from openbuffer.bridge.session import Session
 from openbuffer.bridge.version import VERSION
 from openbuffer.bridge.wire import messages
+from openbuffer.editor_access import client_requests
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 DOCUMENT = (Path(protocol.__file__).parent / "PROTOCOL.md").read_text(encoding="utf-8")
 MODELS: dict[str, Mapping[str, Any]] = {
     name: get_type_hints(value, include_extras=True)
-    for name, value in vars(protocol).items()
+    for module in (protocol, client_requests)
+    for name, value in vars(module).items()
     if isinstance(value, type) and hasattr(value, "__required_keys__")
 }
 
@@ -52,6 +54,14 @@ def test_methods_and_commands_are_those_of_the_tables() -> None:
         if name.startswith(("LIST_", "CALL_")) and isinstance(value, str)
     }
     assert {method for method in rows("Requests") if method.startswith("openbuffer")} == methods
+
+
+def test_what_is_asked_of_a_client_is_in_its_table() -> None:
+    methods = {value for value in vars(client_requests).values() if isinstance(value, str) and "/" in value[:20]}
+    methods = {method for method in methods if method.startswith("openbuffer/")}
+    assert set(rows("The requests that it then gets")) == methods
+    announced = {name for name in MODELS["ClientCapabilities"] if name != "protocolVersion"}
+    assert announced == {method.removeprefix("openbuffer/") for method in methods}
 
 
 def test_the_protocol_version_is_the_documents() -> None:

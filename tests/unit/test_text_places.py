@@ -10,10 +10,10 @@ from typing import Any
 
 import anyio
 import pytest
-from openbuffer.editor_access import Document, EditOutcome, TextEdit
+from openbuffer.editor_access import Document, EditorAbilities, EditOutcome, TextEdit
 from openbuffer.editor_access.errors import DocumentMovedError, EditorLostError
 from openbuffer.editor_access.memory import MemoryEditor
-from openbuffer.editor_access.memory_access import MemoryEditorAccess
+from openbuffer.editor_access.memory_access import ALL_ABILITIES, MemoryEditorAccess
 from openbuffer.tools import (
     CancellationToken,
     FunctionTool,
@@ -44,8 +44,14 @@ Factory = Callable[..., FunctionTool]
 class ScriptedAccess(MemoryEditorAccess):
     """An editor that does what a test says when it is asked to apply."""
 
-    def __init__(self, editor: MemoryEditor, answer: EditOutcome | Exception | None = None) -> None:
-        super().__init__(editor)
+    def __init__(
+        self,
+        editor: MemoryEditor,
+        answer: EditOutcome | Exception | None = None,
+        *,
+        abilities: EditorAbilities = ALL_ABILITIES,
+    ) -> None:
+        super().__init__(editor, abilities=abilities)
         self.answer = answer
         self.asked: list[str] = []
         self.labels: list[str] = []
@@ -275,7 +281,8 @@ async def test_an_unsaved_document_is_read_and_edited_and_the_users_line_lives(r
     assert "     3\tC-user" in (await invoke(read, READ)).output
     result = await invoke(edit, EDIT)
     assert result.output == (
-        f"Edited {path}: replaced 1 place, in line 1. It is in the open document; nothing was saved to disk."
+        f"Edited {path}: replaced 1 place, in line 1. It is in the open document, beside unsaved changes of the user; "
+        "nothing was saved to disk."
     )
     assert result.start_line == 1
     assert editor.buffer(path).text == "A\nb\nC-user"
@@ -286,13 +293,13 @@ async def test_an_unsaved_document_is_read_and_edited_and_the_users_line_lives(r
 @pytest.mark.contract("E8")
 async def test_a_write_into_a_document_is_minimal_and_one_undo_step(root: Path, path: str) -> None:
     editor = MemoryEditor()
-    access = ScriptedAccess(editor)
+    access = ScriptedAccess(editor, abilities=EditorAbilities())
     editor.open(path, "a\r\nb\r\nc\r\n")
     tool = create_write_tool(cwd=root, editor=lambda: access)
     result = await invoke(tool, {"filePath": path, "content": "\ufeffa\nb\nC é\n"})
     assert result.output == (
-        f"Replaced the content of {path}: 12 bytes. It is in the open document; nothing was saved to disk. "
-        "Kept from the file: CRLF line ends."
+        f"Replaced the content of {path}: 12 bytes. It is in the open document; nothing was saved to disk, "
+        "which this editor cannot be asked to do. Kept from the file: CRLF line ends."
     )
     assert editor.buffer(path).text == "a\r\nb\r\nC é\r\n"
     ((step,),) = editor.buffer(path).undo_steps
@@ -632,7 +639,7 @@ async def test_two_edits_at_the_same_time_both_land(root: Path, path: str, place
         wanted = numbers.replace("\n50\n", "\nedited 50\n").replace("\n75\n", "\nedited 75\n")
         if place == "document":
             assert editor.buffer(path).text == wanted
-            assert (root / "f.txt").read_text() == numbers
+            assert (root / "f.txt").read_text() == wanted
             editor.close(path)
         else:
             assert (root / "f.txt").read_text() == wanted

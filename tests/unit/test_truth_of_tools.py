@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from openbuffer.editor_access import Document, EditorAbilities, FileOutcome
+from openbuffer.editor_access.client_requests import RichCapabilities
 from openbuffer.editor_access.lsp import EditTimeouts, LspEditor
 from openbuffer.editor_access.memory import MemoryEditor
-from openbuffer.editor_access.memory_access import MemoryEditorAccess
+from openbuffer.editor_access.memory_access import ALL_ABILITIES, MemoryEditorAccess
 from openbuffer.editor_access.memory_lsp import MemoryLanguageClient, Temperament
 from openbuffer.tools import FunctionTool, InvocationResult, PlanOutdatedError, ToolContext
 from openbuffer.tools.host import create_edit_tool, create_read_tool, create_write_tool
@@ -48,6 +51,11 @@ class Desk:
         return str(self.file)
 
     @property
+    def is_rich(self) -> bool:
+        """Whether the editor can be asked to tell, to save and to reload."""
+        return self.access.abilities == ALL_ABILITIES
+
+    @property
     def shown(self) -> str:
         return self.editor.buffer(self.path).text
 
@@ -57,6 +65,9 @@ class Desk:
 
     async def settle(self) -> None:
         """Until the adapter knows what was on disk at the last thing that the user did."""
+        document = self.access.document(self.path)
+        assert document is not None
+        await self.access.flush(document)
         document = self.access.document(self.path)
         assert document is not None
         await self.access.baseline(document)
@@ -84,30 +95,41 @@ class Desk:
         return await self.call(create_write_tool, content=content)
 
 
-def in_process(root: Path) -> Desk:
-    editor = MemoryEditor()
-    return Desk(root, editor, MemoryEditorAccess(editor))
-
-
-def over_lsp(temperament: Temperament) -> Callable[[Path], Desk]:
+def in_process(abilities: EditorAbilities) -> Callable[[Path], Desk]:
     def attach(root: Path) -> Desk:
         editor = MemoryEditor()
-        client = MemoryLanguageClient(editor, encoding="utf-16", temperament=temperament)
-        access = LspEditor(client, encoding="utf-16", timeouts=PATIENT, disk=RootedDiskText(root))
+        return Desk(root, editor, MemoryEditorAccess(editor, abilities=abilities))
+
+    return attach
+
+
+def over_lsp(temperament: Temperament, rich: RichCapabilities) -> Callable[[Path], Desk]:
+    def attach(root: Path) -> Desk:
+        editor = MemoryEditor()
+        client = MemoryLanguageClient(editor, encoding="utf-16", temperament=temperament, rich=rich)
+        access = LspEditor(client, encoding="utf-16", timeouts=PATIENT, disk=RootedDiskText(root), rich=rich)
         client.connect(access)
         return Desk(root, editor, access)
 
     return attach
 
 
+NOTHING = RichCapabilities()
+ALL = RichCapabilities(
+    read_document=True, apply_edit=True, save_document=True, reload_document=True, withdraw_dialog=True
+)
 ADAPTERS = {
-    "memory": in_process,
-    "lsp": over_lsp(Temperament()),
-    "lsp with whole documents": over_lsp(Temperament(sync="full", tells_edit="before_reply")),
+    "plain, memory": in_process(EditorAbilities()),
+    "plain, lsp": over_lsp(Temperament(), NOTHING),
+    "plain, lsp with whole documents": over_lsp(Temperament(sync="full", tells_edit="before_reply"), NOTHING),
+    "rich, memory": in_process(ALL_ABILITIES),
+    "rich, lsp": over_lsp(Temperament(), ALL),
+    "rich, lsp that tells when asked": over_lsp(Temperament(tells_typing="when_flushed"), ALL),
+    "rich, lsp that applies plainly": over_lsp(Temperament(), replace(ALL, apply_edit=False)),
 }
 
 
-@pytest.fixture(params=ADAPTERS.values(), ids=ADAPTERS.keys())
+@pytest.fixture(params=ADAPTERS.values(), ids=list(ADAPTERS))
 def desk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Desk]:
     root = Path(os.path.realpath(tmp_path))
     (root / "f.txt").write_text(BASE)
@@ -170,6 +192,7 @@ async def test_read_gives_the_truth_and_says_where_it_is(desk: Desk, row: Row, t
     await row(desk)
     header, first, _ = (await desk.read()).split("\n", 2)
     assert says in header
+    assert ("as last sent by the editor" in header) is not desk.is_rich
     assert first == f"     1\t{text.splitlines()[0]}"
 
 
@@ -179,25 +202,36 @@ async def test_changes_go_to_the_document_where_the_disk_is_as_it_was(desk: Desk
     before = desk.shown
     edited = await desk.edit()
     assert edited.success, edited.error
-    assert "It is in the open document; nothing was saved" in edited.output
-    assert desk.shown == before.replace("same", "edited")
+    is_saved = desk.is_rich and row is same_and_same
+    where = ", and saved to disk." if is_saved else "nothing was saved to disk"
+    assert f"It is in the open document{where}" in edited.output if is_saved else where in edited.output
+    assert ("beside unsaved changes of the user" in edited.output) is (desk.is_rich and row is changed_and_same)
+    assert ("cannot be asked" in edited.output) is not desk.is_rich
+    assert (desk.shown, desk.file.read_text()) == (before.replace("same", "edited"), desk.shown if is_saved else BASE)
     assert (await desk.write()).success
-    assert (desk.shown, desk.file.read_text()) == (NEW, BASE)
+    assert (desk.shown, desk.file.read_text()) == (NEW, NEW if is_saved else BASE)
 
 
-async def test_changes_go_to_the_disk_where_only_that_changed_and_old_text_is_never_put_back(
+async def test_changes_go_to_what_the_disk_holds_where_only_that_changed_and_old_text_is_never_put_back(
     desk: Desk,
 ) -> None:
     await same_and_changed(desk)
     edited = await desk.edit()
     assert edited.success, edited.error
-    assert "Written to disk." in edited.output
-    assert "the open document still shows older text until the editor reloads it" in edited.output
-    assert (desk.shown, desk.file.read_text()) == (BASE, "command\nedited\n")
+    assert desk.file.read_text() == "command\nedited\n"
+    if desk.is_rich:
+        assert "It is in the open document, and saved to disk." in edited.output
+        assert desk.shown == "command\nedited\n"
+    else:
+        assert "Written to disk." in edited.output
+        assert "the open document still shows older text until the editor reloads it" in edited.output
+        assert "this editor cannot be asked to reload it" in edited.output
+        assert desk.shown == BASE
+    desk.file.write_text(COMMAND)
     written = await desk.write()
-    assert "still shows older text" in written.output
-    assert (desk.shown, desk.file.read_text()) == (BASE, NEW)
-    assert "on disk" in await desk.read()
+    assert ("still shows older text" in written.output) is not desk.is_rich
+    assert (desk.shown, desk.file.read_text()) == (NEW if desk.is_rich else BASE, NEW)
+    assert ("nothing unsaved" if desk.is_rich else "on disk, changed there") in await desk.read()
 
 
 @pytest.mark.parametrize("row", REFUSING)
@@ -217,7 +251,7 @@ async def test_saving_resolves_it_in_favour_of_the_document(desk: Desk, row: Row
     desk.editor.save(desk.path)
     assert "nothing unsaved" in await desk.read()
     assert (await desk.edit("user", "agent")).success
-    assert (desk.shown, desk.file.read_text()) == ("agent\nsame\n", USER)
+    assert (desk.shown, desk.file.read_text()) == ("agent\nsame\n", "agent\nsame\n" if desk.is_rich else USER)
 
 
 @pytest.mark.parametrize("how", [MemoryEditor.revert, MemoryEditor.reload])
@@ -300,8 +334,8 @@ async def test_a_clean_document_whose_file_was_deleted_is_no_file_any_more(desk:
         assert "the open document still shows its old text" in str(result.error)
     written = await desk.write()
     assert written.success, written.error
-    assert "still shows older text" in written.output
-    assert (desk.shown, desk.file.read_text()) == (BASE, NEW)
+    assert ("still shows older text" in written.output) is not desk.is_rich
+    assert (desk.shown, desk.file.read_text()) == (NEW if desk.is_rich else BASE, NEW)
 
 
 async def test_an_unsaved_document_whose_file_was_deleted_is_a_conflict(desk: Desk) -> None:
@@ -410,13 +444,15 @@ async def test_a_save_between_prepare_and_commit_leaves_the_edit_where_it_was_me
     desk.editor.save(desk.path)
     assert (await tool.commit(plan, ToolContext())).success
     plan.close()
-    assert (desk.shown, desk.file.read_text()) == ("user\nedited\n", USER)
+    # Saved again where that can be asked for, since nothing of the user's is unsaved any more.
+    assert (desk.shown, desk.file.read_text()) == ("user\nedited\n", desk.shown if desk.is_rich else USER)
 
 
 # --- whose the unsaved text is -------------------------------------------------------------------------------------
 
 
-async def test_unsaved_text_that_is_only_the_agents_is_known_as_such(desk: Desk) -> None:
+async def test_unsaved_text_that_is_only_the_agents_is_known_as_such(desk: Desk, monkeypatch: Any) -> None:
+    _never_saves(desk, monkeypatch)
     await desk.open()
     assert desk.access.unsaved_under(str(desk.root)) == ()
     assert (await desk.edit("base", "agent")).success
@@ -434,12 +470,97 @@ async def test_unsaved_text_that_is_only_the_agents_is_known_as_such(desk: Desk)
     assert "the agent's own edits" in await desk.read()
 
 
-async def test_what_the_user_typed_and_undid_is_not_there_any_more(desk: Desk) -> None:
+async def test_what_the_user_typed_and_undid_is_not_there_any_more(desk: Desk, monkeypatch: Any) -> None:
+    _never_saves(desk, monkeypatch)
     await desk.open()
     assert (await desk.edit("base", "agent")).success
     desk.editor.type(desk.path, 0, "typed ")
     desk.editor.undo(desk.path)
     assert "the agent's own edits" in await desk.read()
+
+
+def _never_saves(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The editor refuses, or cannot be asked: then the agent's own edits stay unsaved."""
+
+    async def refuse(*_: object, **__: object) -> FileOutcome:
+        return FileOutcome(kind="not_done", reason="the disk is full")
+
+    monkeypatch.setattr(desk.access, "save", refuse)
+
+
+# --- saving and freshness ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.contract("E9")
+async def test_a_save_that_fails_is_told_and_tried_again_with_the_next_edit(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await desk.open()
+    with monkeypatch.context() as patch:
+        _never_saves(desk, patch)
+        edited = await desk.edit("base", "agent")
+        assert edited.success
+        assert ("it was not saved to disk (the disk is full)" in edited.output) is desk.is_rich
+        assert (desk.shown, desk.file.read_text()) == ("agent\nsame\n", BASE)
+    assert (await desk.edit()).success
+    assert (desk.shown, desk.file.read_text()) == ("agent\nedited\n", desk.shown if desk.is_rich else BASE)
+
+
+@pytest.mark.contract("E9", "E1")
+async def test_a_save_is_asked_for_with_what_the_disk_holds_and_compared_with_it_afterwards(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await desk.open()
+    asked: list[str | None] = []
+
+    async def pretend(document: Document, *, disk_hash: str | None) -> FileOutcome:
+        asked.append(disk_hash)
+        return FileOutcome(kind="done", document=document)
+
+    monkeypatch.setattr(desk.access, "save", pretend)
+    edited = await desk.edit()
+    assert edited.success
+    assert asked == ([sha256(BASE.encode()).hexdigest()] if desk.is_rich else [])
+    assert (
+        "the editor says that it saved it, but the file on disk holds something else" in edited.output
+    ) is desk.is_rich
+
+
+@pytest.mark.contract("E9")
+async def test_no_save_is_asked_for_over_a_file_that_changed_while_the_edit_was_made(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await desk.open()
+    apply = desk.access.apply
+
+    async def apply_while_a_command_writes(*args: Any, **more: Any) -> Any:
+        outcome = await apply(*args, **more)
+        desk.file.write_text(COMMAND)
+        return outcome
+
+    monkeypatch.setattr(desk.access, "apply", apply_while_a_command_writes)
+    edited = await desk.edit()
+    assert edited.success
+    assert ("it was not saved to disk (the file on disk was changed at the same time)" in edited.output) is desk.is_rich
+    assert desk.file.read_text() == COMMAND
+    assert "in conflict with the disk" in await desk.read()
+
+
+@pytest.mark.contract("E10")
+async def test_what_was_typed_and_not_told_is_read_where_the_editor_can_be_asked(tmp_path: Path) -> None:
+    root = Path(os.path.realpath(tmp_path))  # noqa: ASYNC240  # a temporary directory of the test
+    (root / "f.txt").write_text(BASE)
+    for rich in (ALL, NOTHING):
+        desk = over_lsp(Temperament(tells_typing="when_flushed"), rich)(root)
+        await desk.open()
+        desk.editor.type(desk.path, 0, "typed ")
+        header, first, _ = (await desk.read()).split("\n", 2)
+        assert first == f"     1\t{'typed ' if rich is ALL else ''}base"
+        assert ("as last sent by the editor" in header) is (rich is NOTHING)
+        assert (await desk.edit("base", "edited")).success  # a plain one refuses the first attempt, and tells then
+        assert (desk.shown, desk.file.read_text()) == ("typed edited\nsame\n", BASE)
+        assert isinstance(desk.access, LspEditor)
+        desk.access.connection_lost()
 
 
 # --- the adapter's own looks at the disk ---------------------------------------------------------------------------

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import anyio.from_thread
+from openbuffer.editor_access.client_requests import disk_hash
+from openbuffer.editor_access.errors import EditorAccessError
 
-from ..errors import PathRefusedError, PlanOutdatedError
+from ..errors import PathRefusedError, PlanOutdatedError, ToolFailure
 from . import atomic
 from .blocking import run_blocking
+from .disk_text import whole_content
 from .encodings import UTF8
 from .file_bytes import file_bytes, file_pieces
-from .standing import whereabouts
+from .standing import compare, flushed, standing_of, whereabouts
 from .text_files import TextFile, text_file
-from .text_place import Change, FoundPath, Landed, refuse_cancelled
+from .text_place import Change, FoundPath, Landed, in_its_words, refuse_cancelled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from openbuffer.editor_access.port import Document
 
     from ..contract import CancellationToken, ToolContext
     from .encodings import Pieces
@@ -116,7 +122,8 @@ class DiskPlace:
 class OutdatedDocumentPlace(DiskPlace):
     """The file of an open document that still shows what the file held before; that text is never written back.
 
-    A plain client cannot be made to reload, so that the change is made on disk, and said to be.
+    An editor that can reload does so, and the call starts over with a document that is up to date. Else the change is
+    made on disk, and said to be.
     """
 
     def __init__(self, found: FoundPath, standing: Standing) -> None:
@@ -134,18 +141,70 @@ class OutdatedDocumentPlace(DiskPlace):
                 "the user can save there, or which Write replaces on disk."
             ) from None
 
+    async def refresh(self) -> None:
+        """Have the editor tell its newest text; start over when the document moved."""
+        self._standing = replace(self._standing, unassured=await flushed(self._found))
+        self.whereabouts = whereabouts(self._standing)
+        self.look_at_editor()
+
     def look_at_editor(self) -> None:
         """Start over when the document moved: what the user did there may make it the truth."""
         if self._found.open_document()[1] != self._standing.document:
             raise PlanOutdatedError(f"{self.path}: was changed, closed or reloaded in the editor since the call began.")
 
     async def put(self, change: Change, context: ToolContext, *, label: str) -> Landed:
-        """Replace or create the file, and say that the editor does not show it yet."""
+        """Have the document reloaded and start over; else replace or create the file, and say what the editor shows."""
+        self.look_at_editor()
+        refuse_cancelled(self.path, context.cancellation)
+        why = _CANNOT_RELOAD
+        if self._standing.editor.abilities.reloads and self.exists:
+            why = await self._reload(context)
         landed = await super().put(change, context, label=label)
-        return Landed(landed.where, (*landed.notes, _STILL_OLD))
+        if self._standing.editor.abilities.reloads and not self.exists:
+            why = await self._show_what_was_created(context)
+        return Landed(landed.where, (*landed.notes, _STILL_OLD.format(why=why)) if why else landed.notes)
+
+    async def _reload(self, context: ToolContext) -> str:
+        """Why the document could not be reloaded.
+
+        Raises:
+            PlanOutdatedError: it was; the change is to be made there now.
+        """
+        why = await self._reloaded(context)
+        standing = await standing_of(self._found, context.cancellation, flush=False)
+        if standing is None or standing.verdict.truth != "disk":
+            raise PlanOutdatedError(f"{self.path}: the open document showed older text and was reloaded from disk.")
+        self._standing = standing  # it may have been loaded anew, and still shows what the disk does not hold
+        return why or _SHOWS_OTHER_TEXT
+
+    async def _show_what_was_created(self, context: ToolContext) -> str:
+        """Why the document does not show the file that was created, or ""."""
+        why = await self._reloaded(context)
+        document = self._found.open_document()[1]
+        is_shown = document is None or await run_blocking(context.cancellation, lambda: self._is_on_disk(document))
+        return "" if is_shown else why or _SHOWS_OTHER_TEXT
+
+    async def _reloaded(self, context: ToolContext) -> str:
+        """Ask for it; why it was not done, or ""."""
+        try:
+            disk = await run_blocking(context.cancellation, self._disk_hash)
+            outcome = await self._standing.editor.reload(self._standing.document, disk_hash=disk)
+        except (EditorAccessError, ToolFailure, OSError) as error:
+            return in_its_words(str(error)).rstrip(".")
+        return "" if outcome.kind == "done" else in_its_words(outcome.reason).rstrip(".")
+
+    def _is_on_disk(self, document: Document) -> bool:
+        with self._found.roots.locate(self._found.file_path) as now:
+            return compare(now, document, None).truth == "one_text"
+
+    def _disk_hash(self) -> str | None:
+        with self._found.roots.locate(self._found.file_path) as now:
+            return disk_hash(whole_content(now))
 
 
+_SHOWS_OTHER_TEXT = "the editor says that it reloaded it, and still shows other text"
+_CANNOT_RELOAD = "this editor cannot be asked to reload it"
 _STILL_OLD = (
     "the file had been changed on disk since the editor loaded it, so the change was made on disk; the open document "
-    "still shows older text until the editor reloads it"
+    "still shows older text until the editor reloads it ({why})"
 )

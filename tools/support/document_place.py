@@ -11,7 +11,8 @@ from ..errors import PlanOutdatedError, TextRefusedError, ToolFailure
 from .blocking import run_blocking
 from .encodings import LATIN1
 from .file_bytes import document_pieces, file_bytes, over_budget
-from .standing import SUBSTITUTE, compare, opened_in_wrong_encoding, whereabouts
+from .saving import save_after_edit
+from .standing import SUBSTITUTE, compare, flushed, opened_in_wrong_encoding, whereabouts
 from .text_files import TextFile, document_text, encode_or_refuse, text_file
 from .text_place import Change, FoundPath, Landed, editor_trouble, in_its_words, refuse_cancelled
 
@@ -73,7 +74,11 @@ class DocumentPlace:
         return Change(before=before, parts=parts, edits=edits)
 
     async def refresh(self) -> None:
-        """Take the newest text; start over when it was closed or opened anew."""
+        """Have the editor tell its newest text and take it; start over when it was closed or opened anew."""
+        self._standing = replace(self._standing, unassured=await flushed(self._found))
+        await self._look_again()
+
+    async def _look_again(self) -> None:
         with editor_trouble(self.path):
             self._baseline = await self._editor.baseline(self._document)
         self._document = self._open_still()
@@ -100,14 +105,14 @@ class DocumentPlace:
         """Have the editor make the edits, and tell what became of them (E7)."""
         refuse_cancelled(self.path, context.cancellation)
         prepared = self._document
-        await self.refresh()
+        await self._look_again()
         self._refuse_moved(prepared)
         await run_blocking(context.cancellation, lambda: self._look_for_the_last_time(change))
         self._refuse_moved(prepared)
         with editor_trouble(self.path):
             outcome = await self._editor.apply(self._document, change.edits, label=label)
         if outcome.kind == "done":
-            return Landed("It is in the open document; nothing was saved to disk.")
+            return await save_after_edit(self._found, self._editor, outcome.document or self._document, context)
         raise self._not_done(outcome)
 
     def _refuse_moved(self, prepared: Document) -> None:

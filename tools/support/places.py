@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 __all__ = ["CHANGES_DOCUMENTS", "Change", "FileAccess", "Landed", "Places", "TextPlace"]
 
 CHANGES_DOCUMENTS = (
-    "If an attached editor has the file open, the open document is changed and not saved; the result says so. If "
-    "only the file on disk changed since it was opened, that is changed instead; if both did, nothing is. "
+    "If an attached editor has the file open, the open document is changed; it is saved where the editor can be asked "
+    "to and the user has no unsaved changes in it, and the result says whether it was. If only the file on disk "
+    "changed since it was opened, that text is changed; if both did, nothing is. "
 )
 """What the description of a tool that changes files says of open documents, where an editor can be attached."""
 
@@ -83,11 +84,13 @@ class Places:
 
 
 async def _place(found: FoundPath, context: ToolContext) -> TextPlace:
-    standing = await standing_of(found, context.cancellation)
+    changes = Capability.FILE_WRITE in found.accesses
+    # Who only reads has it told at the commit, which is the moment that counts.
+    standing = await standing_of(found, context.cancellation, flush=changes)
     if standing is None:
         return DiskPlace(found)
     if standing.verdict.truth == "disk":
         return OutdatedDocumentPlace(found, standing)
-    if Capability.FILE_WRITE in found.accesses and not standing.verdict.is_open_to_change:
+    if changes and not standing.verdict.is_open_to_change:
         raise ToolFailure(why_no_change(found.shown, standing))
     return DocumentPlace(found, standing)

@@ -54,21 +54,29 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """An open document with its verdict."""
+    """An open document with its verdict.
+
+    ``unassured``: why the editor may show more than it has sent; "" where it told all it had.
+    """
 
     editor: EditorFileAccess
     document: Document
     author: Author
     verdict: Verdict
+    unassured: str = ""
 
 
-async def standing_of(found: FoundPath, token: CancellationToken) -> Standing | None:
+async def standing_of(found: FoundPath, token: CancellationToken, *, flush: bool) -> Standing | None:
     """Look at document and disk; None when the editor does not have the file open.
+
+    ``flush``: have the editor tell first what it has not told yet. It is asked in any case before anything but the
+    document's text is taken for the truth.
 
     Raises:
         ToolFailure: the editor has it open and cannot tell its text, or has just gone.
         PlanOutdatedError: the document kept changing meanwhile.
     """
+    unassured = await flushed(found) if flush else None
     for _ in range(_ATTEMPTS):
         editor, document = found.open_document()
         if editor is None or document is None:
@@ -76,13 +84,31 @@ async def standing_of(found: FoundPath, token: CancellationToken) -> Standing | 
         with editor_trouble(found.shown):
             baseline = await editor.baseline(document)
         verdict = await run_blocking(token, lambda d=document, b=baseline: compare(found.located, d, b))
+        is_in_document = verdict.truth in {"one_text", "editor"}
+        if not is_in_document and unassured is None:
+            unassured = await flushed(found)
+            if not unassured:
+                continue
         # What is in the document is carried on with in any case, and compared again before it is changed.
-        if verdict.truth in {"one_text", "editor"} or found.open_document() == (editor, document):
+        if is_in_document or found.open_document()[1] == document:
             if verdict.seen is not None:
                 editor.seen_equal(document, verdict.seen)
             author = editor.author_of_unsaved(document) if verdict.truth == "editor" else "nobody"
-            return Standing(editor=editor, document=document, author=author, verdict=verdict)
+            return Standing(editor=editor, document=document, author=author, verdict=verdict, unassured=unassured or "")
     raise PlanOutdatedError(f"{found.shown}: keeps changing in the editor while it is compared with the disk.")
+
+
+async def flushed(found: FoundPath) -> str:
+    """Have the editor tell all that it shows of an open document (E10); why that is not assured, or "".
+
+    Raises:
+        ToolFailure: the editor has it open and cannot tell its text, or has just gone.
+    """
+    editor, document = found.open_document()
+    if editor is None or document is None:
+        return ""
+    with editor_trouble(found.shown):
+        return await editor.flush(document)
 
 
 def compare(located: Located, document: Document, baseline: Baseline | None) -> Verdict:
@@ -144,6 +170,13 @@ def opened_in_wrong_encoding(path: str) -> str:
 
 def whereabouts(standing: Standing) -> str:
     """Where the text of a document that is read stands, for the header of Read."""
+    if not standing.unassured:
+        return _whereabouts(standing)
+    why = f" ({standing.unassured})" if standing.editor.abilities.flushes else ""  # else it is the same at every call
+    return f"{_whereabouts(standing)}, as last sent by the editor{why}"
+
+
+def _whereabouts(standing: Standing) -> str:
     verdict = standing.verdict
     if verdict.incomparable:
         return "in the open document, which cannot be compared with the file on disk; changes are refused"

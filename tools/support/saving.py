@@ -1,0 +1,101 @@
+"""Saving a document after a tool changed it: only where the unsaved part of it is nothing but the agent's (E9)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from openbuffer.editor_access.client_requests import disk_hash
+from openbuffer.editor_access.errors import EditorAccessError
+from openbuffer.editor_access.text import minimal_edits
+from openbuffer.editor_access.truth import Baseline, fingerprint, judge, same_text
+
+from ..errors import ToolFailure
+from .blocking import run_blocking
+from .disk_text import whole_content
+from .text_place import Landed, in_its_words
+
+if TYPE_CHECKING:
+    from openbuffer.editor_access.port import Document, EditorFileAccess, FileOutcome
+    from openbuffer.editor_access.truth import Truth
+
+    from ..contract import ToolContext
+    from .text_place import FoundPath
+
+_IN_DOCUMENT = "It is in the open document"
+
+
+async def save_after_edit(
+    found: FoundPath, editor: EditorFileAccess, document: Document, context: ToolContext
+) -> Landed:
+    """Have the editor save ``document``, which the tool has just changed, where that is right; tell where it is now.
+
+    What goes wrong here is told, and never makes a failure of a change that was made.
+    """
+    if not editor.abilities.saves:
+        return Landed(f"{_IN_DOCUMENT}; nothing was saved to disk, which this editor cannot be asked to do.")
+    try:
+        baseline = await editor.baseline(document)
+        if editor.author_of_unsaved(document) == "user":
+            return Landed(f"{_IN_DOCUMENT}, beside unsaved changes of the user; nothing was saved to disk.")
+        before = await run_blocking(context.cancellation, lambda: _look(found, document, baseline))
+        if before.truth == "one_text":
+            return Landed(f"{_IN_DOCUMENT}, and on disk: the editor saved it by itself.")
+        if before.truth != "editor":
+            return _unsaved("the file on disk was changed at the same time")
+        outcome = await editor.save(document, disk_hash=before.disk_hash)
+        return await _compared(found, editor, document, outcome, context)
+    except (EditorAccessError, ToolFailure, OSError) as error:
+        return _unsaved(in_its_words(str(error)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """A document held against the disk: the row of the table, and the disk's hash and fingerprint."""
+
+    truth: Truth
+    disk_hash: str | None
+    fingerprint: bytes
+
+
+def _look(found: FoundPath, document: Document, baseline: Baseline | None) -> _Look:
+    with found.roots.locate(found.file_path) as now:
+        if now.path != found.located.path:
+            raise ToolFailure(f"{found.shown}: the path leads to something else by now")
+        disk = whole_content(now)
+    return _Look(judge(document.text, baseline, disk), disk_hash(disk), fingerprint(disk))
+
+
+async def _compared(
+    found: FoundPath, editor: EditorFileAccess, edited: Document, outcome: FileOutcome, context: ToolContext
+) -> Landed:
+    """What the disk shows of a save; it decides, whatever the editor says."""
+    shown = outcome.document or edited
+    after = await run_blocking(context.cancellation, lambda: _look(found, shown, None))
+    if after.truth == "one_text":
+        editor.seen_equal(shown, Baseline(shown.text, after.fingerprint))
+        return Landed(f"{_IN_DOCUMENT}, and saved to disk.", _changed_by_saving(edited, shown))
+    if outcome.kind == "not_done":
+        return _unsaved(in_its_words(outcome.reason).rstrip("."))
+    if outcome.kind == "unknown":
+        why = in_its_words(outcome.reason).rstrip(".")
+        return Landed(f"{_IN_DOCUMENT}; whether it was saved to disk is not known ({why}).")
+    return Landed(
+        f"{_IN_DOCUMENT}; the editor says that it saved it, but the file on disk holds something else.",
+        ("read the file before you change it again",),
+    )
+
+
+def _unsaved(why: str) -> Landed:
+    return Landed(f"{_IN_DOCUMENT}; it was not saved to disk ({why}).")
+
+
+def _changed_by_saving(edited: Document, shown: Document) -> tuple[str, ...]:
+    """Editors format on saving; the next Edit has to match what came of it."""
+    if same_text(edited.text, shown.text):
+        return ()
+    edits = minimal_edits(edited.text, shown.text)
+    line = edited.text.count("\n", 0, edits[0].start) + 1
+    places = "1 place" if len(edits) == 1 else f"{len(edits)} places"
+    where = f"in {places} from line {line} on"
+    return (f"saving changed the text further, {where} (formatting, perhaps); read it before the next Edit",)
