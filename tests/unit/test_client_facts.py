@@ -87,8 +87,13 @@ def test_no_json_object_is_too_strange_to_begin_with(params: Any) -> None:
         ({"protocolVersion": 1, "readDocument": 1, "applyEdit": "yes", "reloadDocument": None}, RichCapabilities(), ""),
         (
             {
-                **{"protocolVersion": 1, "readDocument": True, "applyEdit": True, "saveDocument": True},
-                **{"reloadDocument": True, "withdrawDialog": True, "more": True},
+                "protocolVersion": 1,
+                "readDocument": True,
+                "applyEdit": True,
+                "saveDocument": True,
+                "reloadDocument": True,
+                "withdrawDialog": True,
+                "more": True,
             },
             RichCapabilities(
                 read_document=True, apply_edit=True, save_document=True, reload_document=True, withdraw_dialog=True
