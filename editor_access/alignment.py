@@ -16,6 +16,8 @@ from typing import TypeAlias
 Items: TypeAlias = str | Sequence[str]
 """Characters of a text, or lines."""
 
+# Slices of this many characters still lie in a processor's cache when they are compared.
+_WINDOW = 1 << 16
 _COMPARED_PER_STEP = 256  # a step is about a microsecond; a slice comparison covers this many items in one
 _COMPARED_IN_PLACE_PER_STEP = 16
 _SEARCHED_PER_STEP = 2
@@ -56,7 +58,7 @@ def common_prefix(a: Items, b: Items, i: int = 0, j: int = 0, limit: int | None 
     done, window = 1, 16
     while done < most and a[i + done : i + min(done + window, most)] == b[j + done : j + min(done + window, most)]:
         done = min(done + window, most)
-        window *= 4
+        window = min(window * 4, _WINDOW)
     end = min(done + window, most)  # the first difference, if any, is in done..end
     while done < end:
         middle = (done + end + 1) // 2
@@ -77,7 +79,7 @@ def common_suffix(a: Items, b: Items, i: int | None = None, j: int | None = None
     done, window = 1, 16
     while done < most and a[i - min(done + window, most) : i - done] == b[j - min(done + window, most) : j - done]:
         done = min(done + window, most)
-        window *= 4
+        window = min(window * 4, _WINDOW)
     end = min(done + window, most)
     while done < end:
         middle = (done + end + 1) // 2

@@ -13,7 +13,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from itertools import accumulate
 
-from .lines import count_line_ends, is_inside_line_end, line_end_length, split_lines, terminated_lines
+from .lines import count_line_ends, cut_at_line_ends, is_inside_line_end, line_end_length, split_lines, terminated_lines
 from .text import Position, PositionEncoding, Range, character_of_index, index_in_line, pair_surrogates
 
 # A chunk's weight is its characters plus this much per line, so that a chunk of empty lines stays short as a list.
@@ -133,7 +133,7 @@ class TextBuffer:
     # The table of chunks: four lists side by side.
 
     def _load(self, text: str) -> None:
-        texts = _cut_at_line_ends(text)
+        texts = cut_at_line_ends(text, _TARGET_WEIGHT)
         self._text: str | None = text
         self._texts: list[str | None] = [*texts]
         self._lines: list[list[str] | None] = [None] * len(texts)
@@ -238,21 +238,6 @@ def _may_pair(head: str, new_text: str, tail: str) -> bool:
     """True when halves of one character may have met: inside the new text or at one of its ends."""
     joint = head[-1:] + new_text + tail[:1]
     return pair_surrogates(joint) != joint
-
-
-def _cut_at_line_ends(text: str) -> list[str]:
-    # After a line feed there is a line start for certain; after a return, where no line feed is in the text.
-    line_end = "\n" if "\n" in text else "\r"
-    pieces: list[str] = []
-    start = 0
-    while len(text) - start > _TARGET_WEIGHT:
-        found = text.find(line_end, start + _TARGET_WEIGHT)
-        if found < 0:
-            break
-        pieces.append(text[start : found + 1])
-        start = found + 1
-    pieces.append(text[start:])
-    return pieces
 
 
 def _grouped(rows: list[str]) -> list[list[str]]:

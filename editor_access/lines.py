@@ -9,10 +9,34 @@ from __future__ import annotations
 import io
 
 _OTHER_BREAKS_IN_ASCII = "\v\f\x1c\x1d\x1e"
+_PIECE_CHARS = 1 << 16
 
 
 def terminated_lines(text: str) -> list[str]:
     """The lines of ``text`` with their line ends; what follows the last line end is a line only if not empty."""
+    if len(text) <= _PIECE_CHARS:
+        return _terminated_lines(text)
+    # Cutting a large text in one would hold the interpreter for long, from a worker thread too.
+    return [line for piece in cut_at_line_ends(text, _PIECE_CHARS) for line in _terminated_lines(piece)]
+
+
+def cut_at_line_ends(text: str, least_chars: int) -> list[str]:
+    """The text in pieces that end at line ends: each as short as that allows, and at least so long."""
+    # After a line feed there is a line start for certain; after a return, where no line feed is in the text.
+    line_end = "\n" if "\n" in text else "\r"
+    pieces: list[str] = []
+    start = 0
+    while len(text) - start > least_chars:
+        found = text.find(line_end, start + least_chars)
+        if found < 0:
+            break
+        pieces.append(text[start : found + 1])
+        start = found + 1
+    pieces.append(text[start:])
+    return pieces
+
+
+def _terminated_lines(text: str) -> list[str]:
     if text.isascii() and not any(character in text for character in _OTHER_BREAKS_IN_ASCII):
         return text.splitlines(keepends=True)  # breaks at the same places then, in less than half the time
     # With newline="" a StringIO ends lines at exactly the three LSP line ends and translates nothing, at C speed.

@@ -312,7 +312,7 @@ def _apply(buffer: TextBuffer, wire: lsp.Range | None, text: str) -> str | None:
 def _the_one(found: list[OpenDocument], path: str) -> OpenDocument | None:
     for opened in found:
         _require_known(opened, path)
-    if len({opened.buffer.text for opened in found}) > 1:
+    if any(opened.buffer.text != found[0].buffer.text for opened in found[1:]):
         raise DocumentAmbiguousError(_ambiguous(path, found, "and their texts differ"))
     return found[-1] if found else None
 

@@ -25,6 +25,8 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
 
+from .plain_text import plain_byte_pieces, plain_pieces, same_stream, same_text
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -89,33 +91,27 @@ def baseline_of(text: str, disk: bytes | None) -> Baseline | None:
 
 def fingerprint(disk: bytes | None) -> Fingerprint:
     """What tells the content of a file apart from every other that is not the same; None: it does not exist."""
-    return MISSING if disk is None else blake2b(_plain_bytes(_as_utf8(disk)), digest_size=32).digest()
-
-
-def same_text(one: str, other: str) -> bool:
-    """Whether two texts differ at most in what editors normalise."""
-    if one is other or one == other:
-        return True
-    if "\r" not in one and "\r" not in other and _plain_length(one) != _plain_length(other):
-        return False  # without the copies that the comparison makes
-    return _plain(one) == _plain(other)
+    if disk is None:
+        return MISSING
+    digest = blake2b(digest_size=32)
+    for piece in plain_byte_pieces(_as_utf8(disk)):
+        digest.update(piece)
+    return digest.digest()
 
 
 def _is_its_utf8(document: str, disk: bytes) -> bool:
-    return _plain_bytes(document.encode("utf-8", "surrogatepass")) == _plain_bytes(_as_utf8(disk))
+    return _encodes_to(document, "utf-8", _as_utf8(disk))
 
 
 def _is_in_another_encoding(document: str, disk: bytes) -> bool:
     """Whether some encoding without a mark turns the text into exactly these bytes; then the editor read it so."""
-    if document.isascii():
-        return False
-    text, data = _plain(document), _plain_bytes(disk)
-    return any(_encodes_to(text, codec, data) for codec in _UNMARKED)
+    return not document.isascii() and any(_encodes_to(document, codec, disk) for codec in _UNMARKED)
 
 
 def _encodes_to(text: str, codec: str, data: bytes) -> bool:
+    errors = "surrogatepass" if codec == "utf-8" else "strict"
     try:
-        return text.encode(codec) == data
+        return same_stream((piece.encode(codec, errors) for piece in plain_pieces(text)), plain_byte_pieces(data))
     except UnicodeEncodeError:
         return False
 
@@ -129,25 +125,6 @@ def _as_utf8(disk: bytes) -> bytes:
             except UnicodeError:
                 return disk
     return disk
-
-
-def _plain_bytes(data: bytes) -> bytes:
-    """Right for UTF-8, and for every encoding in which the bytes of a line end are never part of a character."""
-    data = data.removeprefix(b"\xef\xbb\xbf")
-    if b"\r" in data:
-        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    return data.removesuffix(b"\n")
-
-
-def _plain_length(text: str) -> int:
-    return len(text) - text.startswith("\ufeff") - text.endswith("\n")
-
-
-def _plain(text: str) -> str:
-    text = text.removeprefix("\ufeff")
-    if "\r" in text:
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return text.removesuffix("\n")
 
 
 _MARKED: Final = (

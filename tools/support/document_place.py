@@ -13,7 +13,7 @@ from .encodings import LATIN1
 from .file_bytes import document_pieces, file_bytes, over_budget
 from .saving import save_after_edit
 from .standing import SUBSTITUTE, compare, flushed, opened_in_wrong_encoding, whereabouts
-from .text_files import TextFile, document_text, encode_or_refuse, text_file
+from .text_files import TextFile, document_text, encode_or_refuse, text_file, text_of
 from .text_place import Change, FoundPath, Landed, editor_trouble, in_its_words, refuse_cancelled
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class DocumentPlace:
         """The new text, and the smallest edits that lead to it."""
         self._refuse_what_saving_would_damage(replacements)
         parts = before.spliced(replacements)
-        edits = minimal_edits(self._document.text, b"".join(parts).decode())
+        edits = minimal_edits(self._document.text, text_of(parts))
         return Change(before=before, parts=parts, edits=edits)
 
     async def refresh(self) -> None:

@@ -19,6 +19,7 @@ Span: TypeAlias = tuple[int, int]
 
 _BARE_LINE_FEED = re.compile(rb"(?<!\r)\n")
 _MOST_REJECTED_BYTES: Final = 20_000_000
+_PIECE_BYTES: Final = 1 << 16
 
 
 class TooMixedError(Exception):
@@ -134,7 +135,15 @@ def _across_line_ends(utf8: bytes, old: bytes, overlapping: bool) -> Iterator[Sp
 
 
 def _all_crlf(text: bytes) -> bytes:
-    return text.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
+    # Piece by piece, as one replacement in a large text would hold the interpreter for long.
+    pieces: list[bytes] = []
+    start = 0
+    while start < len(text):
+        stop = start + _PIECE_BYTES
+        stop += text.startswith(b"\r\n", stop - 1)
+        pieces.append(text[start:stop].replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))
+        start = stop
+    return b"".join(pieces)
 
 
 def _holds_explicit_returns(found: bytes, old: bytes, explicit: Sequence[int]) -> bool:

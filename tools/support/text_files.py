@@ -6,10 +6,11 @@ UTF-8 file, which is nearly every file, is never decoded and encoded.
 
 from __future__ import annotations
 
+import codecs
 import unicodedata
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ..errors import TextRefusedError, ToolCancelledError
 from .byte_search import count, find, is_ascii_text
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
     from ..contract import CancellationToken
     from .replacing import Replacement
+
+_PIECE: Final = 1 << 16
+"""Bytes or characters that are converted at a time: a large text in one would hold the interpreter for long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,11 +130,20 @@ def document_text(path: str, text: str) -> TextFile:
     Raises:
         TextRefusedError: it holds half of a surrogate pair, or a NUL.
     """
-    try:
-        utf8 = text.encode()
-    except UnicodeEncodeError as error:
-        raise surrogate_refused(path, text, error.start) from None
-    return text_file(path, utf8)
+    pieces: list[bytes] = []
+    for start in range(0, len(text), _PIECE):
+        try:
+            pieces.append(text[start : start + _PIECE].encode())
+        except UnicodeEncodeError as error:
+            raise surrogate_refused(path, text, start + error.start) from None
+    return text_file(path, b"".join(pieces))
+
+
+def text_of(parts: Sequence[bytes | memoryview]) -> str:
+    """The text whose UTF-8 these parts are; together, for a part may end inside a character."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    pieces = (part[start : start + _PIECE] for part in parts for start in range(0, len(part), _PIECE))
+    return "".join([*map(decoder.decode, pieces), decoder.decode(b"", final=True)])
 
 
 def surrogate_refused(path: str, text: str, index: int) -> TextRefusedError:
