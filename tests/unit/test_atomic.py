@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from openbuffer.tools.errors import PlanOutdatedError, ToolFailure
-from openbuffer.tools.support import atomic, descriptor_path, unnamed_file
-from openbuffer.tools.support.atomic import Written, create_file, replace_file, same_content
+from openbuffer.tools.support import before_state, descriptor_path, unnamed_file
+from openbuffer.tools.support.atomic import Written, create_file, replace_file
+from openbuffer.tools.support.before_state import same_content
 from openbuffer.tools.support.paths import Roots
 from openbuffer.tools.support.unnamed_file import TEMPORARY_PREFIX, UnnamedFile, write_all
 
@@ -90,7 +91,7 @@ def test_creating_makes_the_missing_parents(ws: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "size", [0, 1, atomic._COMPARE_BYTES - 1, atomic._COMPARE_BYTES, 3 * atomic._COMPARE_BYTES + 7]
+    "size", [0, 1, before_state.COMPARE_BYTES - 1, before_state.COMPARE_BYTES, 3 * before_state.COMPARE_BYTES + 7]
 )
 def test_content_of_any_size_is_compared_whole(ws: Path, size: int) -> None:
     old = os.urandom(size)
@@ -382,7 +383,7 @@ def test_a_failure_at_any_step_leaves_the_old_file_and_nothing_else(ws: Path, mo
 
 def test_without_proc_files_are_written_under_a_temporary_name(ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unnamed_file, "descriptors_have_paths", lambda: False)
-    monkeypatch.setattr(atomic, "descriptors_have_paths", lambda: False)
+    monkeypatch.setattr(before_state, "descriptors_have_paths", lambda: False)
     monkeypatch.setattr(descriptor_path, "descriptors_have_paths", lambda: False)
     (ws / "f").write_bytes(b"old")
     replaced(ws, "f", b"new")

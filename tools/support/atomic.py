@@ -19,13 +19,21 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from ..errors import PathRefusedError, PlanOutdatedError, ToolFailure
-from .descriptor_path import DIRECTORY_FLAGS, descriptor_path, descriptors_have_paths
+from .before_state import (
+    READ_ONLY_DISK,
+    open_current,
+    outdated,
+    require_same_directory,
+    require_untouched,
+    require_writable,
+    same_content,
+)
+from .descriptor_path import DIRECTORY_FLAGS
 from .directory_lock import directory_lock
 from .file_metadata import copy_metadata
 from .located import printable
@@ -37,9 +45,6 @@ if TYPE_CHECKING:
     from ..contract import CancellationToken
     from .directory_lock import Held
     from .located import Located
-
-_COMPARE_BYTES: Final = 256 * 1024
-_READ_FLAGS: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_NOCTTY | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +80,7 @@ def replace_file(
         _failures_told(located.path, "the file is unchanged"),
         directory_lock(located.parent_fd, os.path.dirname(located.path), token) as held,
     ):
-        _require_same_directory(located)
+        require_same_directory(located)
         notes = _prepared(held)
         try:
             return _replace(located, parts, views, notes, last_look, anonymous=True)
@@ -128,11 +133,11 @@ def _replace(
 ) -> Written:
     directory_fd, name = located.anchor_fd, located.name
     with ExitStack() as stack:
-        current_fd, before = _open_current(located)
+        current_fd, before = open_current(located)
         stack.callback(os.close, current_fd)
         if before.st_size != sum(len(view) for view in expected):
-            raise _outdated(located)
-        _require_writable(located)
+            raise outdated(located)
+        require_writable(located)
         new = stack.enter_context(UnnamedFile(directory_fd, mode=0o600, anonymous=anonymous))
         new.write(parts)
         told = [*notes, *copy_metadata(current_fd, before, new.fd)]
@@ -142,9 +147,9 @@ def _replace(
             last_look()
         # As late as can be: after everything that takes time, directly before the rename.
         if not same_content(current_fd, expected):
-            raise _outdated(located)
+            raise outdated(located)
         new.take_name()
-        _require_untouched(located, before)
+        require_untouched(located, before)
         new.replace(name)
         return Written(os.fstat(new.fd), tuple(told))
 
@@ -165,94 +170,9 @@ def _create(
         try:
             new.publish(located.name)
         except FileExistsError:
-            raise _outdated(located, "something has this name by now") from None
+            raise outdated(located, "something has this name by now") from None
         status = os.fstat(new.fd)
     return Written(status, tuple(notes))
-
-
-# --- the state before ------------------------------------------------------------------------------------------
-
-
-def _open_current(located: Located) -> tuple[int, os.stat_result]:
-    directory_fd, name = located.anchor_fd, located.name
-    try:
-        status = os.stat(name, dir_fd=directory_fd, follow_symlinks=False)
-        if not stat.S_ISREG(status.st_mode):
-            raise _outdated(located, "it is no regular file any more")
-        fd = os.open(name, _READ_FLAGS, dir_fd=directory_fd)
-    except OSError as error:
-        if error.errno in {errno.ENOENT, errno.ELOOP, errno.ENXIO}:
-            raise _outdated(located, "it was removed or replaced") from None
-        raise
-    status = os.fstat(fd)
-    if not stat.S_ISREG(status.st_mode):
-        os.close(fd)
-        raise _outdated(located, "it is no regular file any more")
-    return fd, status
-
-
-def _require_same_directory(located: Located) -> None:
-    """The gate judged a path; a directory that was moved since would carry the write somewhere else."""
-    if not descriptors_have_paths():
-        return
-    expected = os.path.dirname(located.path)
-    for _ in located.missing_parents:
-        expected = os.path.dirname(expected)
-    try:
-        actual = descriptor_path(located.anchor_fd)
-    except OSError:
-        actual = None
-    if actual != expected:
-        raise _outdated(located, "its directory was moved or removed")
-
-
-def _require_writable(located: Located) -> None:
-    """A rename asks for the directory's permission only; that the file itself is read-only is respected too."""
-    effective = os.access in os.supports_effective_ids
-    if not os.access(located.name, os.W_OK, dir_fd=located.anchor_fd, effective_ids=effective):
-        read_only_disk = os.fstatvfs(located.anchor_fd).f_flag & os.ST_RDONLY
-        advice = (
-            _ADVICE[errno.EROFS] if read_only_disk else "Its permissions have to be changed before it can be edited."
-        )
-        raise PathRefusedError(
-            f"{printable(located.path)}: is read-only for this process; the file is unchanged. {advice}"
-        )
-
-
-def same_content(fd: int, expected: Sequence[memoryview]) -> bool:
-    """Whether the file's bytes are exactly ``expected``; reads it once, through one small buffer."""
-    size = min(_COMPARE_BYTES, 1 + max((len(view) for view in expected), default=0))
-    buffer = bytearray(size)
-    window = memoryview(buffer)
-    offset = 0
-    for view in expected:
-        start = 0
-        while start < len(view):
-            want = min(size, len(view) - start)
-            got = os.preadv(fd, [window[:want]], offset)
-            # A bytearray compares blocks of memory; two memoryviews would be compared item by item.
-            if got == 0 or not buffer.startswith(view[start : start + got]):
-                return False
-            start += got
-            offset += got
-    return os.preadv(fd, [window[:1]], offset) == 0
-
-
-def _require_untouched(located: Located, before: os.stat_result) -> None:
-    try:
-        now = os.stat(located.name, dir_fd=located.anchor_fd, follow_symlinks=False)
-    except FileNotFoundError:
-        raise _outdated(located, "it was removed") from None
-    if _identity(now) != _identity(before):
-        raise _outdated(located)
-
-
-def _identity(status: os.stat_result) -> tuple[int, ...]:
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
-
-
-def _outdated(located: Located, what: str = "it was changed") -> PlanOutdatedError:
-    return PlanOutdatedError(f"{printable(located.path)}: {what} on disk since the change was prepared.")
 
 
 def _views(content: bytes | memoryview | Sequence[bytes | memoryview]) -> list[memoryview]:
@@ -267,7 +187,7 @@ def _views(content: bytes | memoryview | Sequence[bytes | memoryview]) -> list[m
 def _parents(located: Located) -> Generator[int, None, None]:
     """The opened directory of the new file; what was made is removed again when the block fails."""
     with ExitStack() as stack:
-        _require_same_directory(located)
+        require_same_directory(located)
         directory_fd = located.anchor_fd
         made: list[tuple[int, str]] = []
         try:
@@ -289,12 +209,12 @@ def _make_directory(located: Located, directory_fd: int, name: str, made: list[t
     except FileExistsError:
         pass  # somebody else made it: a directory is as good as ours, and opening it tells anything else
     except FileNotFoundError:
-        raise _outdated(located, "its directory was removed") from None
+        raise outdated(located, "its directory was removed") from None
     try:
         return os.open(name, DIRECTORY_FLAGS | os.O_NOFOLLOW, dir_fd=directory_fd)
     except OSError as error:
         if error.errno in {errno.ENOTDIR, errno.ELOOP, errno.ENOENT}:
-            raise _outdated(located, f"the directory {printable(name)} was taken by something else") from None
+            raise outdated(located, f"the directory {printable(name)} was taken by something else") from None
         raise
 
 
@@ -336,7 +256,7 @@ _ADVICE = {
     errno.ENOSPC: "The disk is full: free some space, then try again.",
     errno.EDQUOT: "The disk quota is used up: free some space, then try again.",
     errno.EFBIG: "It would be over the file-size limit of this process or file system; write less, or raise the limit.",
-    errno.EROFS: "The file system is read-only; name a file on one that can be written.",
+    errno.EROFS: READ_ONLY_DISK,
     errno.EACCES: _PERMISSION,
     errno.EPERM: _PERMISSION,
     errno.EBUSY: _BUSY,
