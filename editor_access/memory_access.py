@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio.lowlevel
 
-from .client_requests import disk_hash as hash_of
 from .document_identity import canonical, is_below, same_file, still_leads_to
 from .errors import DocumentAmbiguousError, DocumentMovedError, DocumentOutOfSyncError, EditorLostError
 from .lsp_edits import effective_edits
+from .memory_disk import hash_on_disk
 from .port import Author, Document, EditorAbilities, EditOutcome, FileOutcome, UnsavedDocument
 from .text import apply_edits
 
@@ -89,11 +88,11 @@ class MemoryEditorAccess:
             DocumentMovedError, DocumentOutOfSyncError, DocumentAmbiguousError: nothing was written.
             EditorLostError: the editor has quit.
         """
-        return await self._with_file(document, disk_hash, self._editor.save, can="saves")
+        return await self._with_file(document, disk_hash, self._editor.write, can="saves")
 
     async def reload(self, document: Document, *, disk_hash: str | None) -> FileOutcome:
-        """Replace the document's text by that of its file, as one undo step; the errors are those of ``save``."""
-        return await self._with_file(document, disk_hash, self._editor.revert, can="reloads")
+        """Take the document's text from its file, as is the editor's habit; the errors are those of ``save``."""
+        return await self._with_file(document, disk_hash, self._editor.refresh, can="reloads")
 
     async def baseline(self, document: Document) -> Baseline | None:
         """A text of this opening that the disk held at the same time; None where none is known."""
@@ -128,7 +127,7 @@ class MemoryEditorAccess:
         if not getattr(self._abilities, can):
             return FileOutcome(kind="not_done", reason=f"{document.path}: the editor cannot be asked for that")
         try:
-            if hash_of_file(buffer.path) != disk_hash:
+            if hash_on_disk(buffer.path) != disk_hash:
                 reason = f"{document.path}: the file on disk holds something else by now"
                 return FileOutcome(kind="not_done", reason=reason, document=document)
             act(buffer.name)
@@ -155,18 +154,6 @@ class MemoryEditorAccess:
     def _require_running(self, path: str) -> None:
         if self._editor.has_quit:
             raise EditorLostError(f"{path}: the editor has ended")
-
-
-def hash_of_file(path: str | None) -> str | None:
-    """What ``client_requests.disk_hash`` says of this file now; None where there is no such file.
-
-    Raises:
-        OSError: it cannot be read.
-    """
-    try:
-        return None if path is None else hash_of(Path(path).read_bytes())
-    except FileNotFoundError:
-        return None
 
 
 def _snapshot(buffer: MemoryBuffer, path: str) -> Document:
