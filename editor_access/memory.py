@@ -8,6 +8,7 @@ nothing here waits, and no clock runs. How it treats files is its ``EditorHabits
 from __future__ import annotations
 
 import itertools
+import re
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["EditorHabits", "EditorListener", "EditorQuestion", "MemoryBuffer", "MemoryEditor"]
 
+_STROKE = re.compile(r"\r\n|.", re.DOTALL)
+
 
 class MemoryEditor:
     """The editor, by the actions of its user.
@@ -47,7 +50,14 @@ class MemoryEditor:
         self._generations = itertools.count(1)
 
     def open(self, path: str, text: str | None = None, *, version: int | None = None) -> MemoryBuffer:
-        """Show a file: with this text, or with what is on disk. ``version``: other than the habit's."""
+        """Show a file: with this text, or with what is on disk. ``version``: other than the habit's.
+
+        One that is shown already stays as it is; it is opened anew where there is a text.
+        """
+        if path in self._buffers:
+            if text is None:
+                return self._buffers[path]
+            self.close(path)
         buffer = self._new(path, version)
         if text is None:
             data = Path(path).read_bytes()
@@ -83,8 +93,9 @@ class MemoryEditor:
             return
         buffer = self._buffers[name]
         self._remember(buffer, [TextEdit(offset, offset, text)])
-        for at, character in enumerate(text, offset):
-            self._change(buffer, [TextEdit(at, at, character)])
+        for stroke in _STROKE.finditer(text):
+            at = offset + stroke.start()
+            self._change(buffer, [TextEdit(at, at, stroke[0])])
 
     def replace(self, name: str, start: int, end: int, text: str) -> None:
         """Replace a stretch of the text, as one undo step."""
@@ -150,15 +161,16 @@ class MemoryEditor:
     def autosave(self) -> tuple[str, ...]:
         """The time to save by itself has come: where that is a habit, write what is dirty, unformatted.
 
-        Files that somebody else changed are left alone, unless saving over them is a habit as well. Returns the names
-        of what was written.
+        Files that somebody else changed are left alone, unless saving over them is a habit as well, and so are those
+        that cannot be written. Returns the names of what was written.
         """
         dirty = [b for b in self._buffers.values() if b.path is not None and b.is_dirty] if self.habits.autosave else []
         written: list[str] = []
         for buffer in dirty:
-            if self.habits.saves_over == "overwrites" or hash_on_disk(buffer.path) in {None, buffer.disk_hash}:
-                self.write(buffer.name, formats=False)
-                written.append(buffer.name)
+            with suppress(OSError, UnicodeError):
+                if self.habits.saves_over == "overwrites" or hash_on_disk(buffer.path) in {None, buffer.disk_hash}:
+                    self.write(buffer.name, formats=False)
+                    written.append(buffer.name)
         return tuple(written)
 
     def check_disk(self) -> None:

@@ -132,7 +132,8 @@ class MemoryEditorAccess:
                 return FileOutcome(kind="not_done", reason=reason, document=document)
             act(buffer.name)
         except (OSError, ValueError) as error:
-            return FileOutcome(kind="not_done", reason=f"{document.path}: {error}", document=document)
+            reason = f"{document.path}: {error}"
+            return FileOutcome(kind="not_done", reason=reason, document=self.document(document.path))
         return FileOutcome(kind="done", document=self.document(document.path))
 
     def _current(self, document: Document) -> MemoryBuffer:
