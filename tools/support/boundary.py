@@ -75,6 +75,11 @@ class Boundary:
                 return canonical
         return None
 
+    def is_root(self, path: str) -> bool:
+        """Whether a path is a root, as it was given or canonical."""
+        self._learn()
+        return path in self.given or any(path == root.canonical for root in self._known.values())
+
     def open(self, root: Root) -> int:
         """Open a root's directory, for use as an anchor.
 

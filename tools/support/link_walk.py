@@ -27,15 +27,15 @@ _MAX_LINKS: Final = 40  # as Linux has it
 _MAX_STEPS: Final = 10_000
 
 
-def walk(boundary: Boundary, asked: str) -> Located:
-    """Resolve ``asked``; the result owns its descriptors.
+def walk(boundary: Boundary, asked: str, *, follows_last: bool = True) -> Located:
+    """Resolve ``asked``; the result owns its descriptors. ``follows_last``: the last name too, where that is a link.
 
     Raises:
         PathMovedError: something changed meanwhile; look again.
         UnresolvedPathError: it leads out of the roots from inside, or cannot be resolved.
         PathRefusedError: it is outside the roots, or a root cannot be used.
     """
-    walker = _Walker(boundary, asked)
+    walker = _Walker(boundary, asked, follows_last)
     try:
         return walker.run()
     except PathRefusedError as refusal:
@@ -48,9 +48,10 @@ def walk(boundary: Boundary, asked: str) -> Located:
 
 
 class _Walker:
-    def __init__(self, boundary: Boundary, asked: str) -> None:
+    def __init__(self, boundary: Boundary, asked: str, follows_last: bool) -> None:
         self._boundary = boundary
         self._asked = asked
+        self._follows_last = follows_last
         self._fd = -1
         self._root: Root
         self._names: list[str] = []  # of the directory that is open now, below its root
@@ -98,10 +99,17 @@ class _Walker:
         if entrance is None:
             # Perhaps another spelling of a place inside. This only finds the entrance; what lies behind it is
             # walked and judged like everything else.
-            entrance = self._boundary.enter(system_path(path) or path)
+            entrance = self._boundary.enter(self._system_path(path) or path)
         if entrance is None:
             raise self._boundary.outside(self._asked)
         self._start(*entrance)
+
+    def _system_path(self, path: str) -> str | None:
+        if self._follows_last:
+            return system_path(path)
+        directory, _, name = path.rpartition("/")
+        found = system_path(directory or "/")
+        return found and os.path.join(found, name)
 
     def _start(self, root: Root, relative: str) -> None:
         self._root = root
@@ -153,7 +161,7 @@ class _Walker:
             status = os.stat(name, dir_fd=self._fd, follow_symlinks=False)
         except FileNotFoundError:
             return self._missing(name)
-        if stat.S_ISLNK(status.st_mode):
+        if stat.S_ISLNK(status.st_mode) and self._follows_last:
             if not self._follow(name):
                 raise PathMovedError
             return None

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-Kind = Literal["file", "directory", "fifo", "socket", "device", "missing", "other"]
+Kind = Literal["file", "directory", "link", "fifo", "socket", "device", "missing", "other"]
 
 
 class UnresolvedPathError(PathRefusedError):
@@ -36,14 +36,15 @@ class Located:
 
     Attributes:
         root: canonical root that the path lies in (the innermost one where roots are nested).
-        path: canonical, symlink-free path; for a link inside the roots the path of what it leads to.
+        path: canonical, symlink-free path; for a link inside the roots the path of what it leads to, or, where the
+            link itself was asked for, its own.
         name: final component below ``parent_fd``; "" only for a root itself.
         parent_fd: the opened directory that really holds ``name``; None while parents are missing.
         anchor_fd: the innermost directory that exists: ``parent_fd``, or where the missing parents start.
         missing_parents: directory names that are still to be created below ``anchor_fd``, outermost first.
         fd: the regular file, opened for reading and non-blocking; None for everything else.
         status: what ``fstat`` says of it; None when nothing is there.
-        kind: what is there.
+        kind: what is there; "link" only where the link itself was asked for.
         unreadable: why a regular file could not be opened for reading; None where it was.
     """
 
@@ -119,7 +120,7 @@ class Located:
         if self.kind == "file":
             reason = self.unreadable.strerror if self.unreadable else "it is not open"
             return f"{shown}: cannot be opened for reading ({reason}); its permissions have to be changed first."
-        return f"{shown}: is {_what(self.status)}, not a regular file; it is not opened. Name a regular file."
+        return f"{shown}: is {special_kind(self.status)}, not a regular file; it is not opened. Name a regular file."
 
     def _why_missing(self, shown: str) -> str:
         where = f"no such file: {shown} (root {printable(self.root)})"
@@ -171,6 +172,7 @@ _CLOSED_FD: Final = -1  # no descriptor ever; the old number may be another file
 _KINDS: dict[int, Kind] = {
     stat.S_IFREG: "file",
     stat.S_IFDIR: "directory",
+    stat.S_IFLNK: "link",
     stat.S_IFIFO: "fifo",
     stat.S_IFSOCK: "socket",
     stat.S_IFCHR: "device",
@@ -184,5 +186,6 @@ _WORDS = {
 }
 
 
-def _what(status: os.stat_result | None) -> str:
+def special_kind(status: os.stat_result | None) -> str:
+    """What something is that is neither file, directory nor link, in words."""
     return _WORDS.get(stat.S_IFMT(status.st_mode), "a special file") if status else "a special file"

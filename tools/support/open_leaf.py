@@ -25,7 +25,7 @@ _REMOVED: Final = " (deleted)"
 def open_leaf(
     boundary: Boundary, asked: str, parent_fd: int, name: str, status: os.stat_result, walked: str | None = None
 ) -> Located:
-    """Open ``name``, which ``status`` (not following links) says is there and no link.
+    """Open ``name``, which ``status`` (not following links) says is there; of a link, the link itself is meant.
 
     Only regular files are opened, so that no device, FIFO or socket notices. ``walked`` is the path where the
     system has none for a descriptor. The result owns ``parent_fd``.
@@ -46,7 +46,7 @@ def open_leaf(
         elif fd is not None:
             path, name = _path_of_entry(fd, parent_fd, name, status)
         else:
-            path, name, status = _look(parent_fd, name)
+            path, name, status = _look(parent_fd, name, is_link=stat.S_ISLNK(status.st_mode))
         root = _judge(boundary, asked, path, status)
     except BaseException:
         if fd is not None:
@@ -135,10 +135,10 @@ def _path_of_entry(fd: int, parent_fd: int, name: str, status: os.stat_result) -
     raise PathMovedError
 
 
-def _look(parent_fd: int, name: str) -> tuple[str, str, os.stat_result]:
+def _look(parent_fd: int, name: str, *, is_link: bool) -> tuple[str, str, os.stat_result]:
     if not hasattr(os, "O_PATH"):
         status = os.stat(name, dir_fd=parent_fd, follow_symlinks=False)
-        if stat.S_ISLNK(status.st_mode):
+        if stat.S_ISLNK(status.st_mode) != is_link:
             raise PathMovedError
         return os.path.join(_standing_directory(parent_fd), name), name, status
     try:
@@ -147,7 +147,7 @@ def _look(parent_fd: int, name: str) -> tuple[str, str, os.stat_result]:
         raise PathMovedError from None
     try:
         status = os.fstat(fd)
-        if stat.S_ISLNK(status.st_mode):
+        if stat.S_ISLNK(status.st_mode) != is_link:
             raise PathMovedError
         path, name = _path_of_entry(fd, parent_fd, name, status)
     finally:

@@ -77,6 +77,30 @@ class Roots:
                 what to do.
         """
         _check_text(file_path)
+        return self._locate(file_path, follows_last=True)
+
+    def locate_entry(self, path: str) -> Located:
+        """Resolve and open what has the name itself: as ``locate``, but a link under the last name is not followed.
+
+        Slashes at the end do not count. The caller closes the result.
+
+        Raises:
+            PathRefusedError: as ``locate``, or the path ends in ``.`` or ``..``, which names nothing by itself.
+            UnresolvedPathError: something on the way is in the way.
+        """
+        _check_text(path)
+        bare = path.rstrip("/") or "/"
+        if bare.rpartition("/")[2] in {".", ".."}:
+            raise PathRefusedError(
+                f"{printable(path)}: ends in `.` or `..`, which is no name of its own; write the name that is meant."
+            )
+        return self._locate(bare, follows_last=False)
+
+    def is_root(self, path: str) -> bool:
+        """Whether a path is one of the roots, as it was given or as it is resolved."""
+        return self._boundary.is_root(path)
+
+    def _locate(self, file_path: str, *, follows_last: bool) -> Located:
         if self.assurance == "none":
             raise PathRefusedError(
                 f"{printable(file_path)}: this system cannot open files relative to a directory, so that it cannot be "
@@ -84,7 +108,8 @@ class Roots:
             )
         for _ in range(_ATTEMPTS):
             try:
-                return self._directly(file_path) or walk(self._boundary, file_path)
+                located = self._directly(file_path, follows_last=follows_last)
+                return located or walk(self._boundary, file_path, follows_last=follows_last)
             except PathMovedError:
                 continue
         raise PathRefusedError(
@@ -92,7 +117,7 @@ class Roots:
             "Try again later."
         )
 
-    def _directly(self, path: str) -> Located | None:
+    def _directly(self, path: str, *, follows_last: bool) -> Located | None:
         """The short way for a plain path: two opens. None means that the path has to be walked."""
         if not (openat2.available() and descriptors_have_paths()):
             return None
@@ -109,7 +134,7 @@ class Roots:
                 root_fd = anchor_fd
                 anchor_fd = openat2.open_directory_beneath(root_fd, directory)
                 os.close(root_fd)
-            located = self._leaf_directly(path, anchor_fd, name)
+            located = self._leaf_directly(path, anchor_fd, name, follows_last=follows_last)
         except OSError:
             located = None
         except BaseException:
@@ -119,12 +144,12 @@ class Roots:
             os.close(anchor_fd)
         return located
 
-    def _leaf_directly(self, path: str, parent_fd: int, name: str) -> Located | None:
+    def _leaf_directly(self, path: str, parent_fd: int, name: str, *, follows_last: bool) -> Located | None:
         try:
             status = os.stat(name, dir_fd=parent_fd, follow_symlinks=False)
         except FileNotFoundError:
             return missing_leaf(self._boundary, path, parent_fd, (name,))
-        if stat.S_ISLNK(status.st_mode):
+        if stat.S_ISLNK(status.st_mode) and follows_last:
             return None
         return open_leaf(self._boundary, path, parent_fd, name, status)
 
