@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from .builtin.delete import create_delete_tool
 from .builtin.edit import create_edit_tool
 from .builtin.read import create_read_tool
 from .builtin.write import create_write_tool
@@ -24,11 +25,13 @@ class ToolConfig:
     """What a composition root decides about the tools. Sizes are bytes.
 
     ``roots`` is the boundary of the file tools; relative paths resolve against the first. ``descriptions``
-    replaces a tool's text verbatim, by tool name (T8).
+    replaces a tool's text verbatim, by tool name (T8). Without ``writes`` no tool that changes files is assembled:
+    no Write, no Edit, no Delete.
     """
 
     roots: tuple[str | os.PathLike[str], ...]
     editor: EditorProvider | None = None
+    writes: bool = True
     file_max_bytes: int = FILE_MAX_BYTES
     read_output_max_bytes: int = READ_OUTPUT_MAX_BYTES
     descriptions: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -40,15 +43,20 @@ def build_tools(config: ToolConfig) -> tuple[FunctionTool, ...]:
     Raises:
         ToolDefinitionError: no usable root.
     """
-    cwd, editor, text = config.roots, config.editor, config.descriptions
+    read = create_read_tool(
+        cwd=config.roots,
+        editor=config.editor,
+        max_bytes=config.file_max_bytes,
+        max_output_bytes=config.read_output_max_bytes,
+        description=config.descriptions.get("Read"),
+    )
+    return (read, *_changing_files(config)) if config.writes else (read,)
+
+
+def _changing_files(config: ToolConfig) -> tuple[FunctionTool, ...]:
+    cwd, editor, most, text = config.roots, config.editor, config.file_max_bytes, config.descriptions
     return (
-        create_read_tool(
-            cwd=cwd,
-            editor=editor,
-            max_bytes=config.file_max_bytes,
-            max_output_bytes=config.read_output_max_bytes,
-            description=text.get("Read"),
-        ),
-        create_write_tool(cwd=cwd, editor=editor, max_bytes=config.file_max_bytes, description=text.get("Write")),
-        create_edit_tool(cwd=cwd, editor=editor, max_bytes=config.file_max_bytes, description=text.get("Edit")),
+        create_write_tool(cwd=cwd, editor=editor, max_bytes=most, description=text.get("Write")),
+        create_edit_tool(cwd=cwd, editor=editor, max_bytes=most, description=text.get("Edit")),
+        create_delete_tool(cwd=cwd, editor=editor, max_bytes=most, description=text.get("Delete")),
     )

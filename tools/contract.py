@@ -128,12 +128,18 @@ class Hunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileChange:
-    """The exact change of one file. ``before_bytes`` is None where the file does not exist yet."""
+    """The exact change of one file.
+
+    ``before_bytes`` is None where it does not exist yet, ``after_bytes`` where it does not exist any more.
+    ``kind`` is what is changed, where that is no file: the text of a link is where it leads, and a directory has none.
+    A deletion without hunks is of something that is no text, or too large to be kept.
+    """
 
     path: str
     hunks: tuple[Hunk, ...]
     before_bytes: int | None
-    after_bytes: int
+    after_bytes: int | None
+    kind: Literal["file", "link", "directory"] = "file"
 
 
 @dataclass(slots=True, kw_only=True)

@@ -1,7 +1,8 @@
 """The host entry: tools that touch files. Imported as ``openbuffer.tools.host``, never by the neutral entry (T9)."""
 
+from .builtin.delete import create_delete_tool
 from .builtin.edit import create_edit_tool
 from .builtin.read import create_read_tool
 from .builtin.write import create_write_tool
 
-__all__ = ["create_edit_tool", "create_read_tool", "create_write_tool"]
+__all__ = ["create_delete_tool", "create_edit_tool", "create_read_tool", "create_write_tool"]

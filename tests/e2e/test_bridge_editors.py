@@ -101,7 +101,7 @@ async def call(client: Editor, name: str, arguments: dict[str, Any]) -> Any:
 @pytest.mark.contract("B1", "B4")
 async def test_the_tools_are_there(client: Editor) -> None:
     listed = await client.workspace_execute_command_async(types.ExecuteCommandParams("openbuffer.listTools", []))
-    assert {tool["name"] for tool in listed["tools"]} >= {"Read", "Write", "Edit"}
+    assert {tool["name"] for tool in listed["tools"]} >= {"Read", "Write", "Edit", "Delete"}
     answer = await client.protocol.send_request_async("openbuffer/listTools", {})
     assert [tool.name for tool in answer.tools] == [tool["name"] for tool in listed["tools"]]
 

@@ -80,7 +80,7 @@ def test_execute_command_gives_the_same_answers_as_the_requests(editor: Neovim, 
     assert by_command.result() == editor.request("openbuffer/callTool", call).result()
     listed = editor.request("workspace/executeCommand", {"command": "openbuffer.listTools", "arguments": []}).result()
     assert listed == editor.request("openbuffer/listTools", {}).result()
-    assert {"Read", "Write", "Edit"} <= {tool["name"] for tool in listed["tools"]}
+    assert {"Read", "Write", "Edit", "Delete"} <= {tool["name"] for tool in listed["tools"]}
 
 
 @pytest.mark.contract("B1", "B4")

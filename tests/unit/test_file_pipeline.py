@@ -240,6 +240,6 @@ async def test_finding_out_an_encoding_ends_with_its_call(root: Path) -> None:
     context = ToolContext(cancellation=CancellationToken())
     context.cancellation.cancel()
     for tool in build_tools(ToolConfig(roots=(root,)))[1:]:
-        parsed = tool.validate(dict(calls("f.txt"))[tool.name])
+        parsed = tool.validate({**dict(calls("f.txt")), "Delete": {"path": "f.txt"}}[tool.name])
         with pytest.raises(ToolCancelledError, match=r"f\.txt: the call was cancelled; nothing was changed"):
             await tool.prepare(parsed, context)

@@ -1,4 +1,4 @@
-"""What the model is told about Read, Write and Edit is mechanism, enforced, and about this tool alone (T8)."""
+"""What the model is told about Read, Write, Edit and Delete is mechanism, enforced, and about this tool alone (T8)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from openbuffer import tools
 from openbuffer.editor_access.memory import MemoryEditor
 from openbuffer.editor_access.memory_access import MemoryEditorAccess
 from openbuffer.tools import Capability, FunctionTool
-from openbuffer.tools.host import create_edit_tool, create_read_tool, create_write_tool
+from openbuffer.tools.host import create_delete_tool, create_edit_tool, create_read_tool, create_write_tool
 
-FACTORIES = [create_read_tool, create_write_tool, create_edit_tool]
+FACTORIES = [create_read_tool, create_write_tool, create_edit_tool, create_delete_tool]
 ALL_TOOLS = [
     *("Read", "Write", "Edit", "Delete", "ListDir", "Glob", "Grep", "Shell", "Bash", "WebFetch", "WebSearch"),
     *("AskUserQuestion", "ToolSearch", "CodebaseRetrieval", "Computer", "ComputerView"),
@@ -39,7 +39,7 @@ def test_no_sibling_tool_is_named_and_no_workflow_is_told(factory: Any, editor: 
 
 @pytest.mark.contract("T8")
 def test_an_answer_names_another_tool_only_with_the_word_that_it_may_not_be_there() -> None:
-    others = rf"\b({'|'.join(set(ALL_TOOLS) - {'Read', 'Write', 'Edit', 'Computer'})})\b"
+    others = rf"\b({'|'.join(set(ALL_TOOLS) - {'Read', 'Write', 'Edit', 'Delete', 'Computer'})})\b"
     named = 0
     for package in ("support", "builtin"):
         for path in (Path(tools.__file__).parent / package).glob("*.py"):
@@ -85,6 +85,7 @@ def test_a_description_of_ones_own_is_used_verbatim(factory: Any) -> None:
             ["filePath", "oldString", "newString"],
             {Capability.FILE_READ, Capability.FILE_WRITE},
         ),
+        (create_delete_tool, "Delete", ["path"], {Capability.FILE_WRITE}),
     ],
 )
 def test_name_schema_and_capabilities(factory: Any, name: str, required: list[str], capabilities: set[Any]) -> None:
@@ -95,4 +96,4 @@ def test_name_schema_and_capabilities(factory: Any, name: str, required: list[st
     assert tool.input_schema["type"] == "object"
     assert tool.input_schema["additionalProperties"] is False
     assert tool.input_schema["required"] == required
-    assert "Absolute path" in tool.input_schema["properties"]["filePath"]["description"]
+    assert "Absolute path" in tool.input_schema["properties"][required[0]]["description"]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from openbuffer.tools.errors import PathRefusedError, PlanOutdatedError, ToolFailure
 from openbuffer.tools.support.atomic import create_file, replace_file
+from openbuffer.tools.support.deleting import delete_directory, delete_file, delete_link, link_target
 from openbuffer.tools.support.paths import Roots
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ IN_ONE = textwrap.dedent("""
         for _ in range(100):
             assert exchange(-100, b"it", -100, b"link", 2) == 0
 """)
+# The same where one of the two may be missing for a while.
+IN_ONE_OR_NOT = IN_ONE.replace("assert ", "").replace(" == 0", "")
 
 
 @pytest.fixture
@@ -190,3 +193,111 @@ def test_a_write_never_lands_outside(ws: Path) -> None:
 @pytest.mark.usefixtures("way")
 def test_a_write_never_lands_outside_in_thirty_thousand_tries(ws: Path) -> None:
     write_race(ws, LONG_TRIES)
+
+
+def delete_race(ws: Path, tries: int) -> None:
+    """Delete a file, a link and a directory below a directory that is being swapped for a link to their likes."""
+    roots = Roots(ws)
+    outside = ws.parent / "outside"
+    inside = os.open(ws / "dirs" / "it", os.O_RDONLY)  # wherever it is by now
+    there = os.open(outside, os.O_RDONLY)
+    put_there(there)
+    os.close(there)
+    turn = 0
+
+    def attempt() -> str:
+        nonlocal turn
+        turn += 1
+        put_there(inside)
+        name = ("f", "link", "empty")[turn % 3]
+        try:
+            with roots.locate_entry(f"dirs/it/{name}") as located:
+                assert located.path.startswith(f"{ws}/")
+                if located.kind == "link":
+                    delete_link(located, "nowhere")
+                elif located.kind == "directory":
+                    delete_directory(located)
+                else:
+                    located.require_file()
+                    delete_file(located, INSIDE)
+        except PathRefusedError as error:
+            return "missing" if "no such file" in str(error) else "refused"
+        except (PlanOutdatedError, ToolFailure):
+            return "outdated"
+        assert name not in os.listdir(inside), "what was told to be deleted is there"
+        return "inside"
+
+    with swapping(ws / "dirs", IN_ONE):
+        seen = count(tries, attempt)
+    os.close(inside)
+    assert sorted(os.listdir(outside)) == ["empty", "f", "link"], "something outside was deleted"
+    assert (outside / "f").read_bytes() == SECRET
+    assert seen.get("inside"), seen
+    assert seen.get("refused"), seen
+
+
+def put_there(directory_fd: int) -> None:
+    """What is to be deleted, where it is not there."""
+    there = os.listdir(directory_fd)
+    if "f" not in there:
+        with open(os.open("f", os.O_WRONLY | os.O_CREAT | os.O_EXCL, dir_fd=directory_fd), "wb") as file:
+            file.write(INSIDE)
+    if "link" not in there:
+        os.symlink("nowhere", "link", dir_fd=directory_fd)
+    if "empty" not in there:
+        os.mkdir("empty", dir_fd=directory_fd)
+
+
+@pytest.mark.contract("P5", "F11")
+@pytest.mark.skipif(sys.platform != "linux", reason="swapping two names in one step is Linux' renameat2")
+@pytest.mark.usefixtures("way")
+def test_nothing_outside_is_ever_deleted(ws: Path) -> None:
+    delete_race(ws, 600)
+
+
+@pytest.mark.slow
+@pytest.mark.contract("P5", "F11")
+@pytest.mark.skipif(sys.platform != "linux", reason="swapping two names in one step is Linux' renameat2")
+@pytest.mark.usefixtures("way")
+def test_nothing_outside_is_ever_deleted_in_thirty_thousand_tries(ws: Path) -> None:
+    delete_race(ws, LONG_TRIES)
+
+
+@pytest.mark.contract("P5", "F11")
+@pytest.mark.skipif(sys.platform != "linux", reason="swapping two names in one step is Linux' renameat2")
+@pytest.mark.usefixtures("way")
+def test_a_file_that_is_swapped_for_a_link_takes_nothing_outside_along(ws: Path) -> None:
+    """One of the two is deleted and put back; what the link leads to is never touched."""
+    roots, files = Roots(ws), ws / "files"
+
+    def attempt() -> str:
+        try:
+            with roots.locate_entry("files/it") as located:
+                kind = located.kind
+                if kind == "link":
+                    delete_link(located, link_target(located))
+                else:
+                    located.require_file()
+                    delete_file(located, INSIDE)
+        except PathRefusedError:
+            return "refused"
+        except (PlanOutdatedError, ToolFailure):
+            return "outdated"
+        put_back(files)
+        return kind
+
+    with swapping(files, IN_ONE_OR_NOT):
+        seen = count(600, attempt, until=frozenset({"file", "link"}))
+    assert (ws.parent / "outside" / "f").read_bytes() == SECRET
+    assert seen.get("file"), seen
+    assert seen.get("link"), seen
+
+
+def put_back(files: Path) -> None:
+    """The file or the link, under the name that is free; what is under the other one tells which of them."""
+    (other,) = os.listdir(files)
+    missing = files / ({"it", "link"} - {other}).pop()
+    if (files / other).is_symlink():
+        missing.write_bytes(INSIDE)
+    else:
+        missing.symlink_to(files.parent.parent / "outside" / "f")

@@ -8,15 +8,13 @@ than the disk.
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from ..contract import Capability, FileTarget, InvocationResult, Plan
+from ..contract import Capability
 from ..errors import ToolFailure
-from .blocking import run_blocking
+from .admitted import admitted_plan
 from .disk_place import DiskPlace, OutdatedDocumentPlace
 from .document_place import DocumentPlace
-from .located import UnresolvedPathError
 from .standing import standing_of, why_no_change
 from .text_place import Change, FileAccess, FoundPath, Landed, TextPlace
 
@@ -25,7 +23,8 @@ if TYPE_CHECKING:
 
     from openbuffer.editor_access.port import EditorProvider
 
-    from ..contract import ToolContext
+    from ..contract import Plan, ToolContext
+    from .located import Located
     from .paths import Roots
 
 __all__ = ["CHANGES_DOCUMENTS", "Change", "FileAccess", "Landed", "Places", "TextPlace"]
@@ -52,35 +51,14 @@ class Places:
         context: ToolContext,
         fill: Callable[[TextPlace, Plan], Awaitable[None]],
     ) -> Plan:
-        """A plan about ``file_path``: its targets and descriptors, and what ``fill`` adds once the gate admits it.
+        """A plan about ``file_path``, as ``admitted_plan`` makes it; ``fill`` gets the place of its text."""
 
-        A failure after the admission settles the plan, which then still tells its targets.
+        async def decide(located: Located, plan: Plan) -> None:
+            place = await _place(FoundPath(self._roots, self._editor, file_path, located, accesses), context)
+            plan.targets = place.targets
+            await fill(place, plan)
 
-        Raises:
-            PathRefusedError: the path is outside of the roots.
-            PermissionDeniedError: the gate said no; nothing was looked at.
-        """
-        with ExitStack() as resources:
-            try:
-                located = await run_blocking(context.cancellation, lambda: self._roots.locate(file_path))
-            except UnresolvedPathError as refusal:
-                stuck = tuple(FileTarget(path=refusal.place, access=access) for access in accesses)
-                await context.admit(stuck)
-                return Plan(targets=stuck, settled=InvocationResult.failed(str(refusal)))
-            resources.callback(located.close)
-            found = FoundPath(self._roots, self._editor, file_path, located, accesses)
-            targets = found.targets("undecided", exists=located.status is not None)
-            await context.admit(targets)
-            plan = Plan(targets=targets)
-            try:
-                place = await _place(found, context)
-                plan.targets = place.targets
-                await fill(place, plan)
-            except ToolFailure as failure:
-                plan.settled = InvocationResult.failed(str(failure))
-                return plan
-            plan.resources = resources.pop_all()
-            return plan
+        return await admitted_plan(lambda: self._roots.locate(file_path), accesses, context, decide)
 
 
 async def _place(found: FoundPath, context: ToolContext) -> TextPlace:

@@ -173,6 +173,10 @@ class FoundPath:
         with editor_trouble(self.shown):
             return editor, editor.document(self.located.path)
 
+    def locate(self) -> Located:
+        """What the path leads to now, whatever that is. The caller closes it. Raises as ``Roots.locate`` does."""
+        return self.roots.locate(self.file_path)
+
     def check(self, *, same_file: bool) -> None:
         """Resolve the path again.
 
@@ -190,7 +194,7 @@ class FoundPath:
         Raises:
             PlanOutdatedError: it leads to something else.
         """
-        with self.roots.locate(self.file_path) as now:
+        with self.locate() as now:
             if now.path != self.located.path or now.kind != self.located.kind:
                 raise PlanOutdatedError(f"{self.shown}: the path leads to something else than when the call began.")
             yield now

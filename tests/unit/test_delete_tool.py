@@ -1,0 +1,757 @@
+"""Delete: one file, a link itself or an empty directory, inside the roots, if it still is what was looked at."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import socket
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from openbuffer.editor_access.errors import EditorLostError
+from openbuffer.editor_access.memory import MemoryEditor
+from openbuffer.editor_access.memory_access import ALL_ABILITIES, MemoryEditorAccess
+from openbuffer.tools import (
+    CancellationToken,
+    Capability,
+    FunctionTool,
+    Hunk,
+    InvocationResult,
+    PermissionDeniedError,
+    Plan,
+    PlanOutdatedError,
+    Target,
+    ToolCancelledError,
+    ToolContext,
+    limits,
+)
+from openbuffer.tools.config import ToolConfig, build_tools
+from openbuffer.tools.event_log import InMemoryEventLog
+from openbuffer.tools.events import ToolIntended
+from openbuffer.tools.executor import create_tool_executor
+from openbuffer.tools.host import create_delete_tool, create_edit_tool
+from openbuffer.tools.permissions import Decision, PermissionRequest
+from openbuffer.tools.support import deleting
+from openbuffer.tools.support.directory_lock import directory_lock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+pytestmark = pytest.mark.contract("F11")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    real = Path(os.path.realpath(tmp_path)) / "ws"
+    real.mkdir()
+    (real / "f.txt").write_bytes(b"a\nb\nc")
+    return real
+
+
+async def delete(root: Path, path: str = "f.txt", **options: Any) -> InvocationResult:
+    result = await create_delete_tool(cwd=root, **options).execute({"path": path})
+    assert result.invocation is not None
+    assert result.success == result.invocation.success
+    return result.invocation
+
+
+async def planned(tool: FunctionTool, path: str = "f.txt", context: ToolContext | None = None) -> Plan:
+    return await tool.prepare(tool.validate({"path": path}), context or ToolContext())
+
+
+def tree(root: Path) -> dict[str, str]:
+    """What is below a root, links and contents told."""
+    found: dict[str, str] = {}
+    for path in sorted(root.rglob("*")):
+        name = str(path.relative_to(root))
+        if path.is_symlink():
+            found[name] = f"-> {os.readlink(path)}"
+        else:
+            found[name] = path.read_text() if path.is_file() else "dir" if path.is_dir() else "special"
+    return found
+
+
+# --- what is deleted -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("raw", [b"", b"text\n", b"\0binary\xff", "é".encode("utf-16")], ids=repr)
+async def test_a_file_is_deleted_whatever_it_holds(root: Path, raw: bytes) -> None:
+    (root / "f.txt").write_bytes(raw)
+    result = await delete(root)
+    assert result.output == f"Deleted {root}/f.txt: a file of {len(raw)} bytes."
+    assert os.listdir(root) == []
+
+
+@pytest.mark.contract("P1")
+@pytest.mark.parametrize("name", ["[...slug].txt", "a..b", " leading", "*", "new\nline", "%20#", "e\u0301", "-rf", "~"])
+async def test_a_file_of_any_name_is_deleted_and_no_other(root: Path, name: str) -> None:
+    (root / name).write_text("x")
+    assert (await delete(root, str(root / name))).success
+    assert tree(root) == {"f.txt": "a\nb\nc"}
+
+
+async def test_a_file_over_the_budget_is_deleted_without_being_loaded(root: Path) -> None:
+    with (root / "f.txt").open("wb") as file:
+        file.truncate(300 * 1024 * 1024)  # holes only
+    tool = create_delete_tool(cwd=root)
+    plan = await planned(tool)
+    assert plan.change is not None
+    assert (plan.change.hunks, plan.change.before_bytes) == ((), 300 * 1024 * 1024)
+    assert (await tool.commit(plan, ToolContext())).success
+    plan.close()
+    assert os.listdir(root) == []
+
+
+@pytest.mark.contract("F4")
+async def test_of_a_file_with_other_names_one_is_deleted_and_that_is_told(root: Path) -> None:
+    os.link(root / "f.txt", root / "twin")
+    result = await delete(root)
+    assert "Note: its content is still there under other names of the file (hard links: 1)." in result.output
+    assert tree(root) == {"twin": "a\nb\nc"}
+
+
+@pytest.mark.contract("P1")
+@pytest.mark.parametrize("target", ["f.txt", "dir", "nowhere", "link", "..", "../outside", "/etc/passwd", "/"])
+@pytest.mark.parametrize("spelling", ["link", "dir/../link", "{root}/link", "{root}//./link", "alias/link"])
+@pytest.mark.usefixtures("way")
+async def test_of_a_link_the_link_itself_is_deleted_and_never_what_it_leads_to(
+    root: Path, target: str, spelling: str
+) -> None:
+    (root / "dir").mkdir()
+    (root / "alias").symlink_to(".")
+    (root.parent / "outside").write_text("outside")
+    before = tree(root.parent)
+    (root / "link").symlink_to(target)
+    result = await delete(root, spelling.format(root=root))
+    assert result.success, result.error
+    assert result.output == (f"Deleted the link {root}/link, which led to {target}; what it led to was left alone.")
+    assert tree(root.parent) == before
+
+
+@pytest.mark.usefixtures("way")
+async def test_a_link_is_found_under_every_spelling_of_the_directory_above(root: Path) -> None:
+    """Resolving a spelling from outside must not follow the last name."""
+    (root / "empty").mkdir()
+    (root.parent / "way in").symlink_to(root)
+    for target in ("empty", "f.txt", "nowhere"):
+        (root / "link").symlink_to(target)
+        result = await delete(root, str(root.parent / "way in" / "link"))
+        assert result.output.startswith(f"Deleted the link {root}/link, which led to {target};"), result
+    assert tree(root) == {"empty": "dir", "f.txt": "a\nb\nc"}
+
+
+@pytest.mark.parametrize("spelling", ["dir", "dir/", "dir//", "{root}/dir/"])
+@pytest.mark.usefixtures("way")
+async def test_an_empty_directory_is_deleted(root: Path, spelling: str) -> None:
+    (root / "dir").mkdir()
+    result = await delete(root, spelling.format(root=root))
+    assert result.output == f"Deleted {root}/dir: an empty directory."
+    assert tree(root) == {"f.txt": "a\nb\nc"}
+
+
+@pytest.mark.parametrize(("names", "told"), [(["a"], "1 entry"), (["a", ".b", "c"], "3 entries")])
+async def test_a_directory_with_entries_is_refused_with_their_number(root: Path, names: list[str], told: str) -> None:
+    for name in names:
+        (root / "dir" / name).mkdir(parents=True)
+    before = tree(root)
+    assert str((await delete(root, "dir")).error) == (
+        f"{root}/dir: is a directory with {told}, and only an empty one is deleted. Nothing was deleted. "
+        "Delete what is in it first, one by one."
+    )
+    assert tree(root) == before
+
+
+# --- what is not ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.contract("P1")
+@pytest.mark.usefixtures("way")
+async def test_no_root_is_deleted_by_any_of_its_names(root: Path) -> None:
+    given, inner, led_to = root.parent / "given", root / "inner", root.parent / "led to"
+    for directory in (inner, led_to):
+        directory.mkdir()
+    given.symlink_to(root)
+    (root / "door").symlink_to(led_to)
+    (root / "f.txt").unlink()
+    before = tree(root.parent)
+    roots = (given, inner, root / "door")
+    for path in (given, root, inner, root / "door", led_to, given / "inner", given / "door", f"{root}/inner/"):
+        result = await create_delete_tool(cwd=roots).execute({"path": str(path)})
+        assert "is a root of the workspace" in result.value["error"], path
+    assert tree(root.parent) == before
+
+
+@pytest.mark.parametrize("path", [".", "..", "dir/.", "dir/..", "dir/../", "./", "{root}/.", "{root}/dir/./", "../.."])
+async def test_a_dot_is_no_name(root: Path, path: str) -> None:
+    (root / "dir").mkdir()
+    error = str((await delete(root, path.format(root=root))).error)
+    assert "ends in `.` or `..`, which is no name of its own" in error
+    assert (root / "dir").is_dir()
+
+
+@pytest.mark.contract("P1", "P5")
+@pytest.mark.parametrize(
+    "path", ["../outside/f", "{up}/outside/f", "out/f", "out/empty", "{up}/ws-evil/f", "dir/../../outside/f", "/"]
+)
+@pytest.mark.usefixtures("way")
+async def test_nothing_outside_is_deleted_and_the_next_call_works(root: Path, path: str) -> None:
+    for directory in (root / "dir", root.parent / "outside" / "empty", root.parent / "ws-evil"):
+        directory.mkdir(parents=True)
+    (root.parent / "outside" / "f").write_text("secret")
+    (root.parent / "ws-evil" / "f").write_text("secret")
+    (root / "out").symlink_to("../outside")
+    before = tree(root.parent)
+    assert "outside the workspace" in str((await delete(root, path.format(up=root.parent))).error)
+    assert tree(root.parent) == before
+    assert (await delete(root)).success
+
+
+async def test_a_directory_above_that_is_a_link_inside_the_root_is_followed(root: Path) -> None:
+    (root / "dir").mkdir()
+    (root / "dir" / "g").write_text("g")
+    (root / "alias").symlink_to("dir")
+    assert (await delete(root, "alias/g")).output == f"Deleted {root}/dir/g: a file of 1 bytes."
+    assert tree(root) == {"alias": "-> dir", "dir": "dir", "f.txt": "a\nb\nc"}
+
+
+@pytest.mark.contract("P6")
+async def test_what_is_no_file_is_told_and_stays(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.mkfifo(root / "pipe")
+    monkeypatch.chdir(root)  # a socket's path is limited to about 100 bytes
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("socket")
+    for name, what in {"pipe": "a FIFO (named pipe)", "socket": "a socket"}.items():
+        assert str((await delete(root, name)).error) == (
+            f"{root}/{name}: is {what}; only files, links and empty directories are deleted."
+        )
+    device = await create_delete_tool(cwd="/dev").execute({"path": "null"})
+    assert device.value["error"].startswith("/dev/null: is a character device; only files")
+    assert "/proc" in str((await delete(Path("/"), "/proc/self/environ")).error)
+    assert "NUL" in str((await delete(root, "f\0")).error)
+    assert sorted(os.listdir(root)) == ["f.txt", "pipe", "socket"]
+
+
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("f.txt/", "the path ends in a slash, and this is no directory. Nothing was deleted."),
+        ("link/", "the path ends in a slash, and this is a link; leave the slash out to delete the link itself."),
+        ("f.txt/below", "is not a directory, so nothing lies below it"),
+    ],
+)
+async def test_a_slash_behind_what_is_no_directory_is_not_guessed_at(root: Path, path: str, says: str) -> None:
+    (root / "empty").mkdir()
+    (root / "link").symlink_to("empty")
+    before = tree(root)
+    assert says in str((await delete(root, path)).error)
+    assert tree(root) == before
+
+
+async def test_a_read_only_or_unreadable_file_is_respected(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "access", lambda *_args, **_more: False)
+    monkeypatch.setattr(os, "supports_effective_ids", set[Any]())
+    assert "is read-only for this process; the file is unchanged" in str((await delete(root)).error)
+    assert (root / "f.txt").exists()
+
+
+async def test_a_directory_that_may_not_be_read_is_not_tried(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (root / "dir").mkdir()
+    real = os.open
+
+    def forbidden(path: Any, flags: int, *args: Any, **more: Any) -> int:
+        if path == "dir" and flags & os.O_DIRECTORY and not flags & getattr(os, "O_PATH", 0):
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return real(path, flags, *args, **more)
+
+    monkeypatch.setattr(deleting.os, "open", forbidden)
+    monkeypatch.setattr(os, "supports_dir_fd", os.supports_dir_fd | {forbidden})
+    assert "cannot be read (Permission denied), so that it is not known whether it is empty" in str(
+        (await delete(root, "dir")).error
+    )
+
+
+@pytest.mark.parametrize(
+    ("number", "says"),
+    [
+        (errno.EACCES, "The permissions of its directory (or an attribute of its own) have to be changed first."),
+        (errno.EROFS, "The file system is read-only"),
+        (errno.EBUSY, "It is a mount point"),
+        (errno.EIO, "Find out why before trying again."),
+    ],
+)
+async def test_what_the_system_refuses_is_told_with_a_next_step(
+    root: Path, monkeypatch: pytest.MonkeyPatch, number: int, says: str
+) -> None:
+    def refuse(*_args: object, **_more: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(deleting.os, "unlink", refuse)
+    error = str((await delete(root)).error)
+    assert error.startswith(f"{root}/f.txt: cannot be deleted ({os.strerror(number)}); nothing was deleted. {says}")
+
+
+async def test_a_missing_name_is_told_with_names_that_are_there(root: Path) -> None:
+    for name in ("README.md", "settings.json", "other"):
+        (root / name).write_text("")
+    assert str((await delete(root, "Readme.MD")).error) == (
+        f"no such file: {root}/Readme.MD (root {root}). Check the name; a relative path starts at the first root. "
+        "That directory has README.md."
+    )
+    assert str((await delete(root, "setings.json")).error).endswith("That directory has settings.json.")
+    assert "That directory has" not in str((await delete(root, "zzz")).error)
+    assert f"the directory {root}/no does not exist" in str((await delete(root, "no/such")).error)
+
+
+@pytest.mark.contract("T3")
+async def test_path_is_the_only_argument(root: Path) -> None:
+    schema = create_delete_tool(cwd=root).input_schema
+    assert list(schema["properties"]) == schema["required"] == ["path"]
+    assert schema["additionalProperties"] is False
+
+
+# --- the plan ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.contract("T12")
+async def test_the_plan_tells_the_state_before_and_has_no_effect(root: Path) -> None:
+    (root / "bin").write_bytes(b"\0\1")
+    (root / "latin").write_bytes("déjà vu à côté, naïve façade\n".encode("latin-1"))
+    (root / "empty").write_bytes(b"")
+    (root / "link").symlink_to("f.txt")
+    (root / "dir").mkdir()
+    before = tree_of_names(root)
+    tool = create_delete_tool(cwd=root)
+    for path, kind, size, hunks in [
+        ("f.txt", "file", 5, (Hunk(1, "a\nb\nc", ""),)),
+        ("latin", "file", 29, (Hunk(1, "déjà vu à côté, naïve façade\n", ""),)),
+        ("bin", "file", 2, ()),
+        ("empty", "file", 0, ()),
+        ("link", "link", 5, (Hunk(1, "f.txt", ""),)),
+        ("dir", "directory", 0, ()),
+    ]:
+        plan = await planned(tool, path)
+        assert plan.change is not None
+        assert (plan.change.kind, plan.change.before_bytes, plan.change.after_bytes) == (kind, size, None)
+        assert plan.change.hunks == hunks
+        (target,) = plan.targets
+        assert (target.path, target.access, target.exists, target.place) == (
+            f"{root}/{path}",
+            Capability.FILE_WRITE,
+            True,
+            "disk",
+        )
+        plan.close()
+    assert tree_of_names(root) == before
+
+
+def tree_of_names(root: Path) -> dict[str, int]:
+    return {path.name: path.lstat().st_ino for path in root.iterdir()}
+
+
+def change_content(path: Path) -> None:
+    path.write_bytes(b"a\nB-user\nc")
+
+
+def change_one_byte_with_the_same_size_and_time(path: Path) -> None:
+    status = path.stat()
+    path.write_bytes(b"a\nX\nc")
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def replace_by_rename(path: Path) -> None:
+    other = path.with_name("other")
+    other.write_bytes(path.read_bytes())
+    other.rename(path)
+
+
+def remove(path: Path) -> None:
+    path.unlink()
+
+
+def swap_for_a_link(path: Path) -> None:
+    path.rename(path.with_name("moved"))
+    path.symlink_to("moved")
+
+
+def swap_for_a_directory(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def lead_the_link_elsewhere(path: Path) -> None:
+    path.unlink()
+    path.symlink_to("elsewhere")
+
+
+def fill(path: Path) -> None:
+    (path / "new").write_text("new")
+
+
+def replace_directory_by_a_file(path: Path) -> None:
+    path.rmdir()
+    path.write_text("file")
+
+
+def move_its_directory(path: Path) -> None:
+    path.parent.rename(path.parent.with_name("moved"))
+
+
+@pytest.mark.contract("T12", "E12")
+@pytest.mark.parametrize(
+    ("make", "happening"),
+    [
+        *[
+            ("file", each)
+            for each in (
+                *(change_content, change_one_byte_with_the_same_size_and_time, replace_by_rename, remove),
+                *(swap_for_a_link, swap_for_a_directory, move_its_directory),
+            )
+        ],
+        *[("link", each) for each in (remove, lead_the_link_elsewhere, swap_for_a_directory, move_its_directory)],
+        *[("directory", each) for each in (fill, replace_directory_by_a_file, move_its_directory)],
+    ],
+)
+@pytest.mark.parametrize("checks_path", [True, False])
+async def test_a_commit_after_something_changed_does_nothing_and_starts_over(
+    root: Path, make: str, happening: Callable[[Path], None], checks_path: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first look at the path is left out as well: what comes after it is no weaker."""
+    path = root / "dir" / "it"
+    path.parent.mkdir()
+    if make == "file":
+        path.write_bytes(b"a\nb\nc")
+    elif make == "link":
+        path.symlink_to("../f.txt")
+    else:
+        path.mkdir()
+    tool = create_delete_tool(cwd=root)
+    plan = await planned(tool, "dir/it")
+    assert plan.settled is None
+    if not checks_path:
+        monkeypatch.setattr(type(plan.state.found), "check", lambda *_args, **_more: None)
+    happening(path)
+    before = tree(root)
+    with pytest.raises(PlanOutdatedError, match="it"):
+        await tool.commit(plan, ToolContext())
+    plan.close()
+    assert tree(root) == before
+
+
+@pytest.mark.contract("E12")
+async def test_a_file_that_was_too_large_to_be_loaded_is_compared_by_its_times(root: Path) -> None:
+    tool = create_delete_tool(cwd=root, max_bytes=3)
+    plan = await planned(tool)
+    assert plan.change is not None
+    assert plan.change.hunks == ()
+    status = (root / "f.txt").stat()
+    (root / "f.txt").write_bytes(b"a\nB\nc")
+    os.utime(root / "f.txt", ns=(status.st_atime_ns, status.st_mtime_ns + 1))
+    with pytest.raises(PlanOutdatedError):
+        await tool.commit(plan, ToolContext())
+    plan.close()
+    assert (await delete(root, max_bytes=3)).success
+
+
+@pytest.mark.contract("P2", "P5")
+@pytest.mark.usefixtures("way")
+async def test_a_directory_above_that_leads_out_by_now_is_not_followed(root: Path) -> None:
+    outside = root.parent / "outside"
+    for directory in (outside, root / "dir"):
+        directory.mkdir()
+        (directory / "f").write_text("f")
+    tool = create_delete_tool(cwd=root)
+    plan = await planned(tool, "dir/f")
+    (root / "dir").rename(root / "real")
+    (root / "dir").symlink_to(outside)
+    result = await tool.commit(plan, ToolContext())
+    plan.close()
+    assert "outside the workspace" in result.value["error"]
+    assert (outside / "f").exists()
+    assert (root / "real" / "f").exists()
+
+
+@pytest.mark.contract("T6")
+async def test_a_token_cancelled_before_the_commit_means_no_effect(root: Path) -> None:
+    tool = create_delete_tool(cwd=root)
+    context = ToolContext(cancellation=CancellationToken())
+    plan = await planned(tool, context=context)
+    context.cancellation.cancel()
+    with pytest.raises(ToolCancelledError, match="cancelled; nothing was changed"):
+        await tool.commit(plan, context)
+    plan.close()
+    assert (root / "f.txt").exists()
+
+
+@pytest.mark.contract("E12")
+async def test_while_another_changes_something_in_the_directory_nothing_is_deleted(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "FILE_LOCK_TIMEOUT_S", 0.05)
+    (root / "link").symlink_to("f.txt")
+    (root / "dir").mkdir()
+    before = tree(root)
+    fd = os.open(root, os.O_RDONLY)
+    try:
+        with directory_lock(fd, str(root)):
+            for path in ("f.txt", "link", "dir"):
+                assert "another process is changing a file" in str((await delete(root, path)).error)
+    finally:
+        os.close(fd)
+    assert tree(root) == before
+
+
+@pytest.mark.contract("E12")
+async def test_a_deletion_and_an_edit_at_once_end_as_if_one_came_after_the_other(root: Path) -> None:
+    edit, tool = create_edit_tool(cwd=root), create_delete_tool(cwd=root)
+    for _ in range(30):
+        (root / "f.txt").write_bytes(b"a\nb\nc")
+        edited, deleted = await asyncio.gather(
+            edit.execute({"filePath": "f.txt", "oldString": "b", "newString": "B"}), tool.execute({"path": "f.txt"})
+        )
+        assert deleted.success, deleted.value
+        assert edited.success or "no such file" in edited.value["error"], edited.value
+        assert os.listdir(root) == []
+
+
+async def test_a_file_of_a_directory_without_a_lock_is_deleted_and_that_is_told(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import fcntl
+
+    def unsupported(*_args: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", unsupported)
+    assert "no lock could be taken" in (await delete(root)).output
+    assert os.listdir(root) == []
+
+
+# --- the gate ------------------------------------------------------------------------------------------------------
+
+
+class Gate:
+    """Denies one directory, and keeps what it was asked."""
+
+    def __init__(self, denied: Path, verdict: Any = "deny") -> None:
+        self.denied = str(denied)
+        self.verdict = verdict
+        self.asked: list[tuple[str, str]] = []
+
+    def decide(self, request: PermissionRequest) -> Decision:
+        self.asked += [(request.stage, target.path) for target in request.targets]
+        inside = any((target.path + "/").startswith(self.denied + "/") for target in request.targets)
+        return Decision(self.verdict if inside else "allow")
+
+
+KINDS: dict[str, Callable[[Path], object]] = {
+    "nothing": lambda _: None,
+    "file": lambda path: path.write_text("SECRET"),
+    "directory": lambda path: path.mkdir(),
+    "fifo": os.mkfifo,
+    "link out": lambda path: path.symlink_to("/etc"),
+    "link loop": lambda path: path.symlink_to(path.name),
+}
+
+
+@pytest.mark.contract("X4", "P2")
+@pytest.mark.parametrize("verdict", ["deny", "ask"])
+@pytest.mark.parametrize("spelling", ["secret/x", "secret/x/", "secret/./x", "secret/x/y", "alias/x", "alias/x/y"])
+async def test_the_answer_to_a_denied_call_is_the_same_whatever_is_there(
+    root: Path, verdict: str, spelling: str
+) -> None:
+    (root / "secret").mkdir()
+    (root / "alias").symlink_to("secret")
+    told: set[str] = set()
+    for kind, make in KINDS.items():
+        path = root / "secret" / "x"
+        make(path)
+        before = tree(root)
+        executor = create_tool_executor(ToolConfig(roots=(root,)), policy=Gate(root / "secret", verdict))
+        with pytest.raises(PermissionDeniedError) as denied:
+            await executor.call("Delete", {"path": spelling})
+        told.add(str(denied.value))
+        assert tree(root) == before, kind
+        if kind != "nothing":
+            path.rmdir() if kind == "directory" else path.unlink()
+    assert len(told) == 1
+
+
+@pytest.mark.contract("X4")
+async def test_names_that_the_gate_denies_are_not_offered(root: Path) -> None:
+    (root / "SECRET.md").write_text("")
+    executor = create_tool_executor(ToolConfig(roots=(root,)), policy=Gate(root / "SECRET.md"))
+    error = (await executor.call("Delete", {"path": "secret.md"})).value["error"]
+    assert "no such file" in error
+    assert "SECRET.md" not in error
+
+
+@pytest.mark.contract("X1", "T12")
+async def test_what_is_recorded_is_the_link_itself_and_where_it_led(root: Path) -> None:
+    (root / "link").symlink_to("f.txt")
+    log, gate = InMemoryEventLog(), Gate(root / "none")
+    executor = create_tool_executor(ToolConfig(roots=(root,)), policy=gate, log=log)
+    assert (await executor.call("Delete", {"path": "link"})).success
+    assert gate.asked == [("targets", f"{root}/link"), ("plan", f"{root}/link")]
+    (intent,) = [event for event in log if isinstance(event, ToolIntended)]
+    assert intent.change is not None
+    assert intent.change.hunks == (Hunk(1, "f.txt", ""),)
+
+
+@pytest.mark.contract("E2")
+async def test_nothing_is_looked_at_before_the_gate_admits(root: Path) -> None:
+    class Watched(MemoryEditorAccess):
+        def document(self, path: str) -> Any:
+            raise AssertionError(path)
+
+    async def deny(targets: Sequence[Target], /) -> None:
+        assert [target.place for target in targets] == ["undecided"]
+        raise PermissionDeniedError("no")
+
+    (root / "dir").mkdir()
+    tool = create_delete_tool(cwd=root, editor=lambda: Watched(MemoryEditor()))
+    for path in ("f.txt", "dir", "missing"):
+        with pytest.raises(PermissionDeniedError, match=r"^no$"):
+            await planned(tool, path, ToolContext(admit=deny))
+
+
+def test_without_writes_no_tool_that_changes_files_is_there(root: Path) -> None:
+    names = {on: [tool.name for tool in build_tools(ToolConfig(roots=(root,), writes=on))] for on in (True, False)}
+    assert names == {True: ["Read", "Write", "Edit", "Delete"], False: ["Read"]}
+    for tool in build_tools(ToolConfig(roots=(root,), writes=False)):
+        assert Capability.FILE_WRITE not in tool.capabilities
+
+
+# --- editors -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.contract("E2")
+@pytest.mark.parametrize("kind", ["file", "directory"])
+async def test_what_is_opened_after_the_plan_was_made_outdates_it(root: Path, kind: str) -> None:
+    editor = MemoryEditor()
+    tool = create_delete_tool(cwd=root, editor=lambda: MemoryEditorAccess(editor))
+    (root / "dir").mkdir()
+    plan = await planned(tool, "f.txt" if kind == "file" else "dir")
+    if kind == "file":
+        editor.open(str(root / "f.txt"))
+        with pytest.raises(PlanOutdatedError, match="was opened in the editor"):
+            await tool.commit(plan, ToolContext())
+    else:
+        editor.open(str(root / "dir" / "new"), "")
+        editor.type(str(root / "dir" / "new"), 0, "typed")
+        result = await tool.commit(plan, ToolContext())
+        assert f"documents are open in the editor that are to be saved in it: {root}/dir/new" in result.value["error"]
+    plan.close()
+    assert tree(root) == {"dir": "dir", "f.txt": "a\nb\nc"}
+
+
+@pytest.mark.contract("E2", "E12")
+async def test_what_is_opened_while_a_deletion_waits_for_the_lock_outdates_it(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    editor = MemoryEditor()
+    tool = create_delete_tool(cwd=root, editor=lambda: MemoryEditorAccess(editor))
+    plan = await planned(tool)
+    real = deleting.open_current
+
+    def opened_meanwhile(located: Any) -> Any:
+        editor.open(str(root / "f.txt"))
+        return real(located)
+
+    monkeypatch.setattr(deleting, "open_current", opened_meanwhile)
+    with pytest.raises(PlanOutdatedError, match="was opened in the editor"):
+        await tool.commit(plan, ToolContext())
+    plan.close()
+    assert (root / "f.txt").exists()
+
+
+@pytest.mark.contract("E2")
+@pytest.mark.parametrize("gone", ["detached", "quit"])
+async def test_an_editor_that_goes_away_during_the_call_ends_it(root: Path, gone: str) -> None:
+    editor = MemoryEditor()
+    editor.open(str(root / "f.txt"))
+    attached: list[MemoryEditorAccess | None] = [MemoryEditorAccess(editor)]
+    tool = create_delete_tool(cwd=root, editor=lambda: attached[0])
+    plan = await planned(tool)
+    if gone == "detached":
+        attached[0] = None
+    else:
+        editor.quit()
+    result = await tool.commit(plan, ToolContext())
+    plan.close()
+    assert not result.success
+    assert ("went away" if gone == "detached" else "cannot carry this file now") in result.value["error"]
+    assert (root / "f.txt").exists()
+
+
+@pytest.mark.contract("E1")
+async def test_a_document_whose_text_is_not_known_keeps_its_file(root: Path) -> None:
+    class Lost(MemoryEditorAccess):
+        def document(self, path: str) -> Any:
+            raise EditorLostError(f"{path}: out of sync")
+
+    error = str((await delete(root, editor=lambda: Lost(MemoryEditor()))).error)
+    assert "the file on disk is left alone" in error
+    (root / "g.txt").write_text("g")
+    (root / "alias").symlink_to(".")
+    editor = MemoryEditor()
+    for name, text in (("g.txt", "one"), ("alias/g.txt", "two")):
+        editor.open(str(root / name), text)
+    error = str((await delete(root, "g.txt", editor=lambda: MemoryEditorAccess(editor))).error)
+    assert "the file on disk is left alone" in error
+    assert (root / "f.txt").exists()
+    assert (root / "g.txt").exists()
+
+
+@pytest.mark.contract("E11")
+@pytest.mark.parametrize("dirty", [False, True])
+async def test_a_link_is_deleted_and_documents_that_were_opened_through_it_are_told(root: Path, dirty: bool) -> None:
+    (root / "dir").mkdir()
+    (root / "dir" / "g").write_text("g")
+    (root / "file link").symlink_to("dir/g")
+    (root / "dir link").symlink_to("dir")
+    editor = MemoryEditor()
+    access = MemoryEditorAccess(editor, abilities=ALL_ABILITIES)
+    for opened in ("file link", "dir link/g"):
+        path = str(root / opened)
+        editor.open(path)
+        if dirty:
+            editor.type(path, 0, "typed ")
+        told = (await delete(root, opened.split("/", 1)[0], editor=lambda: access)).output
+        # Of a directory's clean documents nobody has a list; nothing of them is at stake.
+        is_told = dirty or opened == "file link"
+        assert (f"opened through this link in the editor, and open there still: {path}" in told) is is_told, told
+        editor.close(path)
+    assert tree(root) == {"dir": "dir", "dir/g": "g", "f.txt": "a\nb\nc"}
+
+
+@pytest.mark.contract("E11", "X4")
+async def test_nothing_is_said_of_documents_that_were_opened_otherwise_or_are_out_of_bounds(root: Path) -> None:
+    (root.parent / "outside").write_text("outside")
+    editor = MemoryEditor()
+    access = MemoryEditorAccess(editor)
+    for target, opened in (("f.txt", root / "f.txt"), ("../outside", root.parent / "outside")):
+        (root / "link").symlink_to(target)
+        editor.open(str(opened))
+        told = (await delete(root, "link", editor=lambda: access)).output
+        assert "opened through" not in told
+    (root / "link").symlink_to("f.txt")
+    editor.close(str(root / "f.txt"))
+    editor.open(str(root / "link"))
+    executor = create_tool_executor(ToolConfig(roots=(root,), editor=lambda: access), policy=Gate(root / "f.txt"))
+    result = await executor.call("Delete", {"path": "link"})
+    assert result.success
+    assert "opened through" not in result.value["output"]
+
+
+@pytest.mark.contract("E11")
+async def test_a_directory_in_the_place_of_an_open_document_stays(root: Path) -> None:
+    editor = MemoryEditor()
+    editor.open(str(root / "f.txt"))
+    (root / "f.txt").unlink()
+    (root / "f.txt").mkdir()
+    error = str((await delete(root, editor=lambda: MemoryEditorAccess(editor))).error)
+    assert "cannot be compared" in error
+    assert stat.S_ISDIR((root / "f.txt").stat().st_mode)

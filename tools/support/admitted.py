@@ -1,0 +1,52 @@
+"""The beginning of every plan about a path: it is resolved and opened, and the gate admits it before all else (E2)."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from ..contract import FileTarget, InvocationResult, Plan
+from ..errors import ToolFailure
+from .blocking import run_blocking
+from .located import UnresolvedPathError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from ..contract import ToolContext
+    from .located import Located
+    from .text_place import FileAccess
+
+
+async def admitted_plan(
+    locate: Callable[[], Located],
+    accesses: tuple[FileAccess, ...],
+    context: ToolContext,
+    fill: Callable[[Located, Plan], Awaitable[None]],
+) -> Plan:
+    """A plan about what ``locate`` finds: its targets and descriptors, and what ``fill`` adds once the gate admits it.
+
+    A failure after the admission settles the plan, which then still tells its targets.
+
+    Raises:
+        PathRefusedError: the path is outside of the roots.
+        PermissionDeniedError: the gate said no; nothing was looked at.
+    """
+    with ExitStack() as resources:
+        try:
+            located = await run_blocking(context.cancellation, locate)
+        except UnresolvedPathError as refusal:
+            stuck = tuple(FileTarget(path=refusal.place, access=access) for access in accesses)
+            await context.admit(stuck)
+            return Plan(targets=stuck, settled=InvocationResult.failed(str(refusal)))
+        resources.callback(located.close)
+        exists = located.status is not None
+        plan = Plan(targets=tuple(FileTarget(path=located.path, access=each, exists=exists) for each in accesses))
+        await context.admit(plan.targets)
+        try:
+            await fill(located, plan)
+        except ToolFailure as failure:
+            plan.settled = InvocationResult.failed(str(failure))
+            return plan
+        plan.resources = resources.pop_all()
+        return plan
