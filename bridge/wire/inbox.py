@@ -11,12 +11,12 @@ import anyio
 import anyio.to_thread
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncGenerator
 
 _CHUNK_BYTES = 256 * 1024
 
 
-async def incoming(descriptor: int) -> AsyncIterator[bytes]:
+async def incoming(descriptor: int) -> AsyncGenerator[bytes]:
     """Chunks until the end of input. Takes over the descriptor.
 
     Pipes and sockets are polled. Anything else (a file, a terminal) is read in a thread, which may hang at the

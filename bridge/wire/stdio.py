@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import nullcontext
+from contextlib import aclosing, nullcontext
 from typing import TYPE_CHECKING
 
 import anyio
@@ -71,13 +71,14 @@ async def _read(input_fd: int, protocol: BridgeProtocol, lifetime: Lifetime) -> 
     message can change what it looks at.
     """
     frames = FrameReader()
-    async for data in incoming(input_fd):
-        for item in frames.feed(data):
-            if isinstance(item, BadFrame):
-                protocol.handle_bad_frame(item)
-            elif rest := protocol.handle_body(item):
-                frames.push_back(rest)
-            await asyncio.sleep(0)
+    async with aclosing(incoming(input_fd)) as chunks:
+        async for data in chunks:
+            for item in frames.feed(data):
+                if isinstance(item, BadFrame):
+                    protocol.handle_bad_frame(item)
+                elif rest := protocol.handle_body(item):
+                    frames.push_back(rest)
+                await asyncio.sleep(0)
     lifetime.end("end of input")
 
 

@@ -10,5 +10,6 @@ from openbuffer.editor_access import lsp_flight
 REPLY_S, TEXT_S, GRACE_S = 1.2, 0.8, 0.6
 
 if __name__ == "__main__":
-    lsp_flight.EditTimeouts.__init__.__defaults__ = (REPLY_S, TEXT_S, GRACE_S, GRACE_S)
+    constructor = lsp_flight.EditTimeouts.__init__
+    constructor.__defaults__ = (REPLY_S, TEXT_S, GRACE_S, GRACE_S, *(constructor.__defaults__ or ())[4:])
     sys.exit(serve_stdio())
