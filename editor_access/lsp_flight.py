@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -267,14 +268,16 @@ async def finished(work: Coroutine[Any, Any, T], on_cancel: Callable[[], None] |
     """
     task = asyncio.get_running_loop().create_task(work)
     cancelled: asyncio.CancelledError | None = None
+    try:
+        await asyncio.wait([task])
+    except asyncio.CancelledError as error:
+        cancelled = error
+        if on_cancel is not None:
+            on_cancel()
     with anyio.CancelScope(shield=True):
         while not task.done():
-            try:
+            with suppress(asyncio.CancelledError):
                 await asyncio.wait([task])
-            except asyncio.CancelledError as error:
-                if cancelled is None and on_cancel is not None:
-                    on_cancel()
-                cancelled = error
     if cancelled is not None:
         raise cancelled
     await anyio.lowlevel.checkpoint_if_cancelled()
