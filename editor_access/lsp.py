@@ -329,11 +329,18 @@ def _on_the_wire(opened: OpenDocument, edit: TextEdit) -> lsp.TextEdit:
     found = opened.buffer.range_of(edit.start, edit.end)
     start = lsp.Position(line=found.start.line, character=found.start.character)
     end = lsp.Position(line=found.end.line, character=found.end.character)
-    if found.end.character > 0 and edit.end == len(opened.buffer.text) and edit.new_text.endswith("\n"):
-        # The text gets the final newline that it lacked. Neovim, which has a final newline of its own on saving,
-        # takes that for a further, blank line unless the edit reaches over the last one; others stop at the end.
+    if _gives_a_final_newline(opened.buffer.text, edit):
+        # Neovim, which has a final newline of its own on saving, takes the one that the text lacked for a further,
+        # blank line unless the edit reaches over the last one; others stop at the end.
         end = lsp.Position(line=found.end.line + 1, character=0)
     return lsp.TextEdit(range=lsp.Range(start=start, end=end), new_text=edit.new_text)
+
+
+def _gives_a_final_newline(text: str, edit: TextEdit) -> bool:
+    """Whether the text ends with a newline only after the edit, be it one of the text's that then comes last."""
+    if edit.end < len(text) or text.endswith(("\n", "\r")):
+        return False
+    return edit.new_text.endswith("\n") or (not edit.new_text and text.endswith("\n", 0, edit.start))
 
 
 def _as_json(edit: lsp.TextEdit) -> dict[str, Any]:

@@ -37,6 +37,10 @@ class TextObserver(Protocol):
         """The document is in this state now; None: it was closed."""
         ...
 
+    def glimpse(self, opened: OpenDocument) -> None:
+        """The document was in this state before the next change of the same message."""
+        ...
+
 
 @dataclass(slots=True)
 class OpenDocument:
@@ -142,7 +146,7 @@ class LspDocuments:
             return f"didChange for {uri}: {self.lose_track(uri, 'it changed without having been opened')}"
         if slot.open.out_of_sync is not None:
             return None
-        problem = self._change(slot.open, version, params)
+        problem = self._change(slot.open, version, params, slot.observer)
         if problem is not None:
             slot.open.out_of_sync = problem
         elif slot.open.disk.wants_to_know_change:
@@ -266,10 +270,19 @@ class LspDocuments:
             returns_are_text=not self._counts_returns and has_lone_return(text),
         )
 
-    def _change(self, opened: OpenDocument, version: int, params: lsp.DidChangeTextDocumentParams) -> str | None:
+    def _change(
+        self,
+        opened: OpenDocument,
+        version: int,
+        params: lsp.DidChangeTextDocumentParams,
+        observer: TextObserver | None,
+    ) -> str | None:
         if version < opened.version:
             return f"its version went back from {opened.version} to {version}"
-        for change in params.content_changes:
+        opened.version = version
+        for number, change in enumerate(params.content_changes):
+            if number and observer is not None:
+                observer.glimpse(opened)
             wire = getattr(change, "range", None)
             if wire is not None and opened.returns_are_text:
                 return "it holds lone carriage returns, which this editor does not count as line ends"
@@ -277,7 +290,6 @@ class LspDocuments:
             if problem is not None:
                 return problem
             opened.returns_are_text = not self._counts_returns and _brings_lone_return(opened, change.text)
-        opened.version = version
         return None
 
     def _open(self) -> Iterator[OpenDocument]:

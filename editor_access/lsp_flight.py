@@ -119,10 +119,21 @@ class EditFlight:
         if self._held is not None or opened is None or opened.out_of_sync is not None:
             return
         text = opened.buffer.text
+        if not self._holds(opened, text):
+            self._before_held = text
+
+    def glimpse(self, opened: OpenDocument) -> None:
+        """A user may also undo or change what was done before the client tells anything, which then tells all at once.
+
+        Such a state between two changes may be a part of the edit, so that it is no state from before the edit.
+        """
+        if self._held is None and len(opened.buffer) < _LARGE_CHARS:
+            self._holds(opened, opened.buffer.text)
+
+    def _holds(self, opened: OpenDocument, text: str) -> bool:
         if self._intended.may_hold(text) and self._intended.judge(text) == "holds":
             self._held = opened.snapshot(self._path)
-        else:
-            self._before_held = text
+        return self._held is not None
 
     async def _ask(self, send: _Send) -> None:
         try:

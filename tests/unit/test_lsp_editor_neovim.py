@@ -33,9 +33,9 @@ class Client:
 class Desk:
     """One document, opened at version 0."""
 
-    def __init__(self, file: Path, text: str, *, is_neovim: bool) -> None:
+    def __init__(self, file: Path, text: str, *, is_neovim: bool, client: Client | None = None) -> None:
         file.touch()
-        self.path, self.uri, self.client = str(file), uri_from_path(str(file)), Client()
+        self.path, self.uri, self.client = str(file), uri_from_path(str(file)), client or Client()
         timeouts = EditTimeouts(reply_s=0.05, text_s=0.05, grace_s=0.01, promised_s=0.01)
         self.editor = LspEditor(self.client, encoding="utf-8", timeouts=timeouts, is_neovim=is_neovim)
         item = lsp.TextDocumentItem(uri=self.uri, language_id="", version=0, text=text)
@@ -87,6 +87,11 @@ async def test_an_edit_names_a_version_that_the_client_checks(
         ("one\ntwo", "two", "TWO", (1, 3)),
         ("one\ntwo", "one", "1\n", (0, 3)),
         ("one\ntwo\n", "two\n", "two\nthree\n", (1, 3)),
+        ("one\ntwo", "two", "", (2, 0)),
+        ("one\r\ntwo", "two", "", (2, 0)),
+        ("one\ntwo", "one\ntwo", "", (1, 3)),
+        ("", "", "one\n", (1, 0)),
+        ("", "", "one", (0, 0)),
     ],
 )
 async def test_a_text_that_gets_its_final_newline_is_replaced_to_beyond_its_last_line(
@@ -97,6 +102,47 @@ async def test_a_text_that_gets_its_final_newline_is_replaced_to_beyond_its_last
     (edit,) = desk.client.asked[0].edits
     assert isinstance(edit, lsp.TextEdit)
     assert (edit.range.end.line, edit.range.end.character) == end
+
+
+class TellsAllAtOnce(Client):
+    """Makes the edit, and its user does something about it before anything is told: one didChange tells both."""
+
+    def __init__(self, then: tuple[str, str]) -> None:
+        super().__init__()
+        self.then = then
+        self.desk: Desk | None = None
+
+    async def apply_edit(self, params: lsp.ApplyWorkspaceEditParams) -> lsp.ApplyWorkspaceEditResult:
+        await super().apply_edit(params)
+        assert self.desk is not None
+        uri, (edit,) = self.desk.uri, self.asked[-1].edits
+        assert isinstance(edit, lsp.TextEdit)
+        made = lsp.TextDocumentContentChangePartial(range=edit.range, text=edit.new_text)
+        old, new = self.then
+        end = lsp.Position(line=0, character=len(old))
+        undone = lsp.TextDocumentContentChangePartial(
+            range=lsp.Range(start=lsp.Position(line=0, character=0), end=end), text=new
+        )
+        document = lsp.VersionedTextDocumentIdentifier(uri=uri, version=9)
+        assert (
+            self.desk.editor.did_change(
+                lsp.DidChangeTextDocumentParams(text_document=document, content_changes=[made, undone])
+            )
+            is None
+        )
+        return lsp.ApplyWorkspaceEditResult(applied=True)
+
+
+@pytest.mark.contract("E7")
+@pytest.mark.parametrize("now", ["a", "", "typed over"])
+async def test_an_edit_that_the_user_undid_before_it_was_told_was_made(file: Path, now: str) -> None:
+    client = TellsAllAtOnce(("edited", now))
+    client.desk = desk = Desk(file, "a\n", is_neovim=True, client=client)
+    outcome = await desk.replace("a", "edited")
+    assert outcome.kind == "done"
+    assert outcome.document is not None
+    assert (outcome.document.text, outcome.document.version) == ("edited\n", 9)
+    assert desk.document.text == f"{now}\n"
 
 
 @pytest.mark.contract("E8")
