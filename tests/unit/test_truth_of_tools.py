@@ -1,215 +1,54 @@
-"""Which text Read, Edit and Write take for the truth, in every row of the table and on the way between rows."""
+"""Which text Read, Edit, Write and Delete take for the truth on the way between the rows of the table."""
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from openbuffer.editor_access import Document, EditorAbilities, FileOutcome
-from openbuffer.editor_access.client_requests import RichCapabilities
-from openbuffer.editor_access.lsp import EditTimeouts, LspEditor
+from openbuffer.editor_access import Document, FileOutcome
+from openbuffer.editor_access.lsp import LspEditor
 from openbuffer.editor_access.memory import MemoryEditor
-from openbuffer.editor_access.memory_access import ALL_ABILITIES, MemoryEditorAccess
 from openbuffer.editor_access.memory_lsp import MemoryLanguageClient, Temperament
-from openbuffer.tools import FunctionTool, InvocationResult, PlanOutdatedError, ToolContext
-from openbuffer.tools.host import create_edit_tool, create_read_tool, create_write_tool
+from openbuffer.tools import FunctionTool, PlanOutdatedError, ToolContext
+from openbuffer.tools.host import create_delete_tool, create_edit_tool, create_read_tool, create_write_tool
 from openbuffer.tools.support.disk_text import RootedDiskText
 
+from .truth_desk import (
+    ADAPTERS,
+    ALL,
+    BASE,
+    COMMAND,
+    CONFLICTS,
+    NEW,
+    NOTHING,
+    PATIENT,
+    REFUSING,
+    USER,
+    Desk,
+    Row,
+    changed_and_same,
+    desk_with,
+    edited,
+    over_lsp,
+    same_and_changed,
+    same_and_same,
+)
+
 if TYPE_CHECKING:
-    from openbuffer.editor_access.port import EditorFileAccess
+    from collections.abc import Callable, Iterator
+
     from openbuffer.editor_access.truth import Baseline
 
 pytestmark = pytest.mark.contract("E11")
 
-PATIENT = EditTimeouts(reply_s=600, text_s=600, grace_s=600, promised_s=600)
-BASE = "base\nsame\n"
-USER = "user\nsame\n"
-COMMAND = "command\nsame\n"
-NEW = "new\n"
-
-
-@dataclass
-class Desk:
-    """A file, a user with an editor, and an agent with tools."""
-
-    root: Path
-    editor: MemoryEditor
-    access: EditorFileAccess
-
-    @property
-    def file(self) -> Path:
-        return self.root / "f.txt"
-
-    @property
-    def path(self) -> str:
-        return str(self.file)
-
-    @property
-    def is_rich(self) -> bool:
-        """Whether the editor can be asked to tell, to save and to reload."""
-        return self.access.abilities == ALL_ABILITIES
-
-    @property
-    def shown(self) -> str:
-        return self.editor.buffer(self.path).text
-
-    async def open(self) -> None:
-        self.editor.open(self.path)
-        await self.settle()
-
-    async def settle(self) -> None:
-        """Until the adapter knows what was on disk at the last thing that the user did."""
-        document = self.access.document(self.path)
-        assert document is not None
-        await self.access.flush(document)
-        document = self.access.document(self.path)
-        assert document is not None
-        await self.access.baseline(document)
-
-    def type_over(self, text: str) -> None:
-        self.editor.replace(self.path, 0, len(self.shown), text)
-
-    def tool(self, factory: Callable[..., FunctionTool]) -> FunctionTool:
-        return factory(cwd=self.root, editor=lambda: self.access)
-
-    async def call(self, factory: Callable[..., FunctionTool], **arguments: Any) -> InvocationResult:
-        result = await self.tool(factory).execute({"filePath": self.path, **arguments})
-        assert result.invocation is not None
-        return result.invocation
-
-    async def read(self) -> str:
-        result = await self.call(create_read_tool)
-        assert result.success, result.error
-        return result.output
-
-    async def edit(self, old: str = "same", new: str = "edited") -> InvocationResult:
-        return await self.call(create_edit_tool, oldString=old, newString=new)
-
-    async def write(self, content: str = NEW) -> InvocationResult:
-        return await self.call(create_write_tool, content=content)
-
-
-def in_process(abilities: EditorAbilities) -> Callable[[Path], Desk]:
-    def attach(root: Path) -> Desk:
-        editor = MemoryEditor()
-        return Desk(root, editor, MemoryEditorAccess(editor, abilities=abilities))
-
-    return attach
-
-
-def over_lsp(temperament: Temperament, rich: RichCapabilities) -> Callable[[Path], Desk]:
-    def attach(root: Path) -> Desk:
-        editor = MemoryEditor()
-        client = MemoryLanguageClient(editor, encoding="utf-16", temperament=temperament, rich=rich)
-        access = LspEditor(client, encoding="utf-16", timeouts=PATIENT, disk=RootedDiskText(root), rich=rich)
-        client.connect(access)
-        return Desk(root, editor, access)
-
-    return attach
-
-
-NOTHING = RichCapabilities()
-ALL = RichCapabilities(
-    read_document=True, apply_edit=True, save_document=True, reload_document=True, withdraw_dialog=True
-)
-ADAPTERS = {
-    "plain, memory": in_process(EditorAbilities()),
-    "plain, lsp": over_lsp(Temperament(), NOTHING),
-    "plain, lsp with whole documents": over_lsp(Temperament(sync="full", tells_edit="before_reply"), NOTHING),
-    "rich, memory": in_process(ALL_ABILITIES),
-    "rich, lsp": over_lsp(Temperament(), ALL),
-    "rich, lsp that tells when asked": over_lsp(Temperament(tells_typing="when_flushed"), ALL),
-    "rich, lsp that applies plainly": over_lsp(Temperament(), replace(ALL, apply_edit=False)),
-}
-
 
 @pytest.fixture(params=ADAPTERS.values(), ids=list(ADAPTERS))
 def desk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Desk]:
-    root = Path(os.path.realpath(tmp_path))
-    (root / "f.txt").write_text(BASE)
-    desk = request.param(root)
-    yield desk
-    if isinstance(desk.access, LspEditor):
-        desk.access.connection_lost()
-
-
-# --- the table: what leads to a row, and what each tool makes of it -----------------------------------------------
-
-
-async def same_and_same(desk: Desk) -> None:
-    await desk.open()
-
-
-async def same_and_changed(desk: Desk) -> None:
-    await desk.open()
-    desk.file.write_text(COMMAND)
-
-
-async def changed_and_same(desk: Desk) -> None:
-    await desk.open()
-    desk.type_over(USER)
-
-
-async def changed_and_changed(desk: Desk) -> None:
-    await desk.open()
-    desk.type_over(USER)
-    await desk.settle()
-    desk.file.write_text(COMMAND)
-
-
-async def changed_and_changed_the_other_way_round(desk: Desk) -> None:
-    await desk.open()
-    desk.file.write_text(COMMAND)
-    desk.type_over(USER)
-
-
-async def opened_already_different(desk: Desk) -> None:
-    desk.editor.open(desk.path, USER)
-
-
-CONFLICTS = [changed_and_changed, changed_and_changed_the_other_way_round]
-REFUSING = [*CONFLICTS, opened_already_different]
-Row = Callable[[Desk], Any]
-
-
-@pytest.mark.parametrize(
-    ("row", "text", "says"),
-    [
-        (same_and_same, BASE, "in the open document, nothing unsaved"),
-        (same_and_changed, COMMAND, "on disk, changed there; the open document still shows older text"),
-        (changed_and_same, USER, "in the open document, unsaved changes of the user"),
-        *((row, USER, "in conflict with the disk: the file was changed as well") for row in CONFLICTS),
-        (opened_already_different, USER, "in the open document, which was opened with other text than is on disk"),
-    ],
-)
-async def test_read_gives_the_truth_and_says_where_it_is(desk: Desk, row: Row, text: str, says: str) -> None:
-    await row(desk)
-    header, first, _ = (await desk.read()).split("\n", 2)
-    assert says in header
-    assert ("as last sent by the editor" in header) is not desk.is_rich
-    assert first == f"     1\t{text.splitlines()[0]}"
-
-
-@pytest.mark.parametrize("row", [same_and_same, changed_and_same])
-async def test_changes_go_to_the_document_where_the_disk_is_as_it_was(desk: Desk, row: Row) -> None:
-    await row(desk)
-    before = desk.shown
-    edited = await desk.edit()
-    assert edited.success, edited.error
-    is_saved = desk.is_rich and row is same_and_same
-    where = ", and saved to disk." if is_saved else "nothing was saved to disk"
-    assert f"It is in the open document{where}" in edited.output if is_saved else where in edited.output
-    assert ("beside unsaved changes of the user" in edited.output) is (desk.is_rich and row is changed_and_same)
-    assert ("cannot be asked" in edited.output) is not desk.is_rich
-    assert (desk.shown, desk.file.read_text()) == (before.replace("same", "edited"), desk.shown if is_saved else BASE)
-    assert (await desk.write()).success
-    assert (desk.shown, desk.file.read_text()) == (NEW, NEW if is_saved else BASE)
+    yield from desk_with(request.param, tmp_path)
 
 
 async def test_changes_go_to_what_the_disk_holds_where_only_that_changed_and_old_text_is_never_put_back(
@@ -232,17 +71,6 @@ async def test_changes_go_to_what_the_disk_holds_where_only_that_changed_and_old
     assert ("still shows older text" in written.output) is not desk.is_rich
     assert (desk.shown, desk.file.read_text()) == (NEW if desk.is_rich else BASE, NEW)
     assert ("nothing unsaved" if desk.is_rich else "on disk, changed there") in await desk.read()
-
-
-@pytest.mark.parametrize("row", REFUSING)
-async def test_changes_are_refused_where_there_are_two_texts_and_both_stay(desk: Desk, row: Row) -> None:
-    await row(desk)
-    disk = desk.file.read_text()
-    for result in (await desk.edit(), await desk.write()):
-        assert not result.success
-        assert "Nothing was changed" in str(result.error)
-        assert "Ask the user to save the document" in str(result.error)
-    assert (desk.shown, desk.file.read_text()) == (USER, disk)
 
 
 @pytest.mark.parametrize("row", REFUSING)
@@ -326,18 +154,6 @@ async def test_a_document_of_a_new_file_is_the_editors_until_the_file_appears(de
     assert desk.file.read_text() == COMMAND
 
 
-async def test_a_clean_document_whose_file_was_deleted_is_no_file_any_more(desk: Desk) -> None:
-    await desk.open()
-    desk.file.unlink()
-    for result in (await desk.call(create_read_tool), await desk.edit()):
-        assert "no such file" in str(result.error)
-        assert "the open document still shows its old text" in str(result.error)
-    written = await desk.write()
-    assert written.success, written.error
-    assert ("still shows older text" in written.output) is not desk.is_rich
-    assert (desk.shown, desk.file.read_text()) == (NEW if desk.is_rich else BASE, NEW)
-
-
 async def test_an_unsaved_document_whose_file_was_deleted_is_a_conflict(desk: Desk) -> None:
     await desk.open()
     desk.type_over(USER)
@@ -349,24 +165,6 @@ async def test_an_unsaved_document_whose_file_was_deleted_is_a_conflict(desk: De
     assert not desk.file.exists()
     desk.editor.save(desk.path)
     assert (await desk.edit()).success
-
-
-async def test_what_cannot_be_compared_is_read_and_not_changed(desk: Desk) -> None:
-    await desk.open()
-    desk.file.unlink()
-    desk.file.mkdir()
-    assert "cannot be compared with the file on disk" in await desk.read()
-    refused = await desk.edit()
-    assert "cannot be compared" in str(refused.error)
-    assert "is a directory" in str(refused.error)
-    assert desk.shown == BASE
-
-
-async def test_a_document_in_a_wrong_encoding_is_refused_with_that_reason(desk: Desk) -> None:
-    desk.file.write_bytes(b"na\xefve\n")
-    desk.editor.open(desk.path, "na\ufffdve\n")
-    assert "opened it in a wrong encoding" in str((await desk.edit("na", "NA")).error)
-    assert desk.file.read_bytes() == b"na\xefve\n"
 
 
 # --- between prepare and commit ------------------------------------------------------------------------------------
@@ -386,6 +184,10 @@ def user_types(desk: Desk) -> None:
 
 def user_reloads(desk: Desk) -> None:
     desk.editor.reload(desk.path)
+
+
+def user_saves(desk: Desk) -> None:
+    desk.editor.save(desk.path)
 
 
 def user_closes(desk: Desk) -> None:
@@ -426,6 +228,36 @@ async def test_a_commit_in_another_row_starts_over_with_nothing_changed(
     assert ([b.text for b in desk.editor.buffers()], desk.file.exists() and desk.file.read_text()) == before
 
 
+@pytest.mark.contract("F11", "E2")
+@pytest.mark.parametrize(
+    ("row", "happening"),
+    [
+        (same_and_same, command_writes),
+        (same_and_same, command_deletes),
+        (same_and_same, user_types),
+        (same_and_same, user_closes),
+        (same_and_changed, user_types),
+        (same_and_changed, user_saves),
+        (same_and_changed, user_reloads),
+        (same_and_changed, user_closes),
+        (same_and_changed, command_deletes),
+    ],
+)
+async def test_a_deletion_starts_over_when_document_or_disk_moved(
+    desk: Desk, row: Row, happening: Callable[[Desk], None]
+) -> None:
+    await row(desk)
+    tool = desk.tool(create_delete_tool)
+    plan = await tool.prepare(tool.validate({"path": desk.path}), ToolContext())
+    assert plan.settled is None
+    happening(desk)
+    before = desk.disk
+    with pytest.raises(PlanOutdatedError):
+        await tool.commit(plan, ToolContext())
+    plan.close()
+    assert desk.disk == before
+
+
 async def test_a_read_that_finds_another_row_at_its_commit_starts_over(desk: Desk) -> None:
     await same_and_same(desk)
     tool = desk.tool(create_read_tool)
@@ -446,6 +278,57 @@ async def test_a_save_between_prepare_and_commit_leaves_the_edit_where_it_was_me
     plan.close()
     # Saved again where that can be asked for, since nothing of the user's is unsaved any more.
     assert (desk.shown, desk.file.read_text()) == ("user\nedited\n", desk.shown if desk.is_rich else USER)
+
+
+# --- deletions -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.contract("F11")
+@pytest.mark.parametrize("how", [MemoryEditor.save, MemoryEditor.revert])
+@pytest.mark.parametrize("row", [*REFUSING, changed_and_same])
+async def test_a_file_is_deleted_once_its_document_was_saved_or_reverted(
+    desk: Desk, row: Row, how: Callable[[MemoryEditor, str], object]
+) -> None:
+    await row(desk)
+    assert not (await desk.delete()).success
+    how(desk.editor, desk.path)
+    await desk.settle()
+    deleted = await desk.delete()
+    assert deleted.success, deleted.error
+    assert desk.disk is None
+
+
+@pytest.mark.contract("F11")
+async def test_unsaved_edits_of_the_agent_keep_a_file_too(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    _never_saves(desk, monkeypatch)
+    await desk.open()
+    assert (await desk.edit()).success
+    assert "the open document has unsaved edits of the agent" in str((await desk.delete()).error)
+    assert (desk.shown, desk.disk) == (edited(BASE), BASE)
+
+
+@pytest.mark.contract("F11")
+async def test_saving_the_document_of_a_deleted_file_brings_it_back_as_was_told(desk: Desk) -> None:
+    await desk.open()
+    assert "saving the document there would bring the file back" in (await desk.delete()).output
+    assert "the open document still shows its old text" in str((await desk.call_read()).error)
+    assert "It is deleted already" in str((await desk.delete()).error)
+    desk.editor.save(desk.path)
+    assert desk.disk == BASE
+    assert "nothing unsaved" in await desk.read()
+
+
+@pytest.mark.contract("F11", "E10")
+async def test_a_deletion_says_when_an_editor_that_can_tell_its_text_did_not(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def silent(_document: Document) -> str:
+        return "it did not answer in time"
+
+    await desk.open()
+    monkeypatch.setattr(desk.access, "flush", silent)
+    deleted = await desk.delete()
+    assert ("has not told is not known (it did not answer in time)" in deleted.output) is desk.is_rich
 
 
 # --- whose the unsaved text is -------------------------------------------------------------------------------------
