@@ -242,6 +242,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_write_tool.py",
     ),
     "F11": (
+        "e2e/test_neovim_truth.py",
         "unit/test_delete_plan.py",
         "unit/test_delete_tool.py",
         "unit/test_swap_race.py",

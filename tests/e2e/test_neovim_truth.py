@@ -170,3 +170,23 @@ def test_a_clean_buffer_whose_file_was_deleted_is_no_file(editor: Neovim, folder
     assert editor.lines() == ["a", "b", "c"]
     editor.command("write!")
     assert "nothing unsaved" in editor.read(file).output
+
+
+@pytest.mark.contract("F11")
+def test_a_file_with_unsaved_changes_is_not_deleted_and_a_clean_one_can_be_brought_back(
+    editor: Neovim, folder: Path
+) -> None:
+    file = opened(editor, folder)
+    editor.type("ggA-user<Esc>")
+    refused = editor.call("Delete", {"path": str(file)})
+    assert "the open document has unsaved changes of the user" in refused.error
+    assert file.read_text() == "a\nb\nc\n"
+    editor.command("write")
+    deleted = editor.call("Delete", {"path": str(file)})
+    assert "saving the document there would bring the file back" in deleted.output
+    assert not file.exists()
+    assert editor.lines() == ["a-user", "b", "c"]
+    assert "the open document still shows its old text" in editor.read(file).error
+    editor.command("write!")
+    assert "nothing unsaved" in editor.read(file).output
+    assert file.read_text() == "a-user\nb\nc\n"
