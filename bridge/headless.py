@@ -23,9 +23,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from lsprotocol import types as lsp
 from lsprotocol.converters import get_converter
 from openbuffer.editor_access import client_requests as rich_requests
-from openbuffer.editor_access.client_requests import RichCapabilities
 from openbuffer.editor_access.memory import MemoryEditor
-from openbuffer.editor_access.memory_lsp import MemoryLanguageClient, Temperament
+from openbuffer.editor_access.memory_lsp import PLAIN, MemoryLanguageClient, RichTemperament, Temperament
 
 from .client import SERVER_COMMAND, BridgeClient, BridgeEndedError
 from .protocol import PROTOCOL_VERSION
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from anyio.abc import ByteStream
+    from openbuffer.editor_access.client_requests import RichCapabilities
     from openbuffer.editor_access.memory import MemoryBuffer
     from openbuffer.editor_access.port import TextEdit
     from openbuffer.editor_access.text import PositionEncoding
@@ -44,14 +44,6 @@ if TYPE_CHECKING:
 TELLS_AFTER_S: Final = 0.1
 """How long after a change the server hears of it by itself, from a client that does not tell at once."""
 
-PLAIN: Final = RichCapabilities()
-"""A client that knows nothing beyond LSP."""
-
-RICH: Final = RichCapabilities(
-    read_document=True, apply_edit=True, save_document=True, reload_document=True, withdraw_dialog=True
-)
-"""A client that knows all of it."""
-
 
 @asynccontextmanager
 async def open_headless(
@@ -59,6 +51,7 @@ async def open_headless(
     *,
     temperament: Temperament | None = None,
     rich: RichCapabilities = PLAIN,
+    rich_temperament: RichTemperament | None = None,
     position_encodings: Sequence[PositionEncoding] = ("utf-8", "utf-16"),
     tells_after_s: float | None = TELLS_AFTER_S,
     command: Sequence[str] = SERVER_COMMAND,
@@ -66,14 +59,14 @@ async def open_headless(
 ) -> AsyncGenerator[HeadlessEditor, None]:
     """Start a server for these workspace folders, or use ``stream`` to one that runs; end the connection afterwards.
 
-    ``rich`` is what the client announces beyond LSP. ``tells_after_s`` concerns clients that tell "when_flushed":
-    how long a change is kept back; None: until :meth:`HeadlessEditor.flush`, a save, or a tool call, as every request
-    of the editor's own flushes.
+    ``rich`` is what the client announces beyond LSP, and ``rich_temperament`` how it answers that.
+    ``tells_after_s`` concerns clients that tell "when_flushed": how long a change is kept back; None: until
+    :meth:`HeadlessEditor.flush`, a save, or a tool call, as every request of the editor's own flushes.
 
     Raises:
         BridgeStartError: the server could not be started, or did not answer.
     """
-    editor = HeadlessEditor(temperament or Temperament(), rich, tells_after_s)
+    editor = HeadlessEditor(temperament or Temperament(), rich, rich_temperament, tells_after_s)
     bridge = BridgeClient(
         roots,
         command=command,
@@ -101,11 +94,18 @@ class HeadlessEditor:
     client: MemoryLanguageClient
     bridge: BridgeClient
 
-    def __init__(self, temperament: Temperament, rich: RichCapabilities, tells_after_s: float | None) -> None:
-        self.memory = MemoryEditor()
+    def __init__(
+        self,
+        temperament: Temperament,
+        rich: RichCapabilities,
+        rich_temperament: RichTemperament | None,
+        tells_after_s: float | None,
+    ) -> None:
+        self.memory = MemoryEditor(temperament.habits)
         self.apply_answers: list[Mapping[str, Any]] = []
         self._temperament = temperament
         self._rich = rich
+        self._rich_temperament = rich_temperament
         self._tells_after_s = tells_after_s
         self._converter = get_converter()
         self._is_about_to_tell: asyncio.TimerHandle | None = None
@@ -126,7 +126,11 @@ class HeadlessEditor:
         self.bridge = bridge
         encoding = cast("PositionEncoding", bridge.server_capabilities.get("positionEncoding", "utf-16"))
         self.client = MemoryLanguageClient(
-            self.memory, encoding=encoding, temperament=self._temperament, rich=self._rich
+            self.memory,
+            encoding=encoding,
+            temperament=self._temperament,
+            rich=self._rich,
+            rich_temperament=self._rich_temperament,
         )
         self.client.connect(self)
         self.memory.listen(self)

@@ -6,9 +6,9 @@ It treats a stale edit as Neovim does: the edit is skipped and answered ``applie
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from openbuffer.editor_access.memory_lsp import Temperament
+from openbuffer.editor_access.memory_lsp import TEMPERAMENTS
 
 from ..headless import HeadlessEditor, open_headless
 from .demo_stage import Buffer
@@ -19,13 +19,11 @@ if TYPE_CHECKING:
 
     from ..client import ToolAnswer
 
-LIKE_NEOVIM: Final = Temperament(stale="skipped", answer="true", tells_typing="when_flushed", tells_edit="when_flushed")
-
 
 @asynccontextmanager
 async def open_demo_editor(file: Path) -> AsyncGenerator[HeadlessDemoEditor, None]:
     """Start the server with this file open; end it afterwards."""
-    async with open_headless(file.parent, temperament=LIKE_NEOVIM) as editor:
+    async with open_headless(file.parent, temperament=TEMPERAMENTS["like Neovim"]) as editor:
         editor.memory.open(str(file), version=1)
         yield HeadlessDemoEditor(editor)
 

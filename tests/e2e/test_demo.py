@@ -68,7 +68,7 @@ openbuffer demo: a headless editor, the server it started, an agent's tools
    the agent calls Read
        filePath: "notes.txt"
      > notes.txt: lines 1-3 of 3, in the open document, unsaved changes of the
-       user
+       user, as last sent by the editor
      >      1  apples
      >      2  pears
      >      3  cherries, the dark ones
@@ -91,7 +91,8 @@ openbuffer demo: a headless editor, the server it started, an agent's tools
        oldString: "apples"
        newString: "apricots"
      > Edited notes.txt: replaced 1 place, in line 1. It is in the open
-       document; nothing was saved to disk.
+       document; nothing was saved to disk, which this editor cannot be asked to
+       do.
 
    on disk: notes.txt                      in the editor: notes.txt (unsaved)
    -------------------------------------   -------------------------------------
@@ -137,7 +138,8 @@ openbuffer demo: a headless editor, the server it started, an agent's tools
        oldString: "pears"
        newString: "plums"
      > Edited notes.txt: replaced 1 place, in line 2. It is in the open
-       document; nothing was saved to disk.
+       document; nothing was saved to disk, which this editor cannot be asked to
+       do.
 
    on disk: notes.txt                      in the editor: notes.txt (saved)
    -------------------------------------   -------------------------------------

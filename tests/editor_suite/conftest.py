@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_asyncio
-from openbuffer.bridge.headless import PLAIN, RICH
-from openbuffer.editor_access.memory_temperament import TEMPERAMENTS
+from openbuffer.editor_access.memory_lsp import PLAIN, RICH, TEMPERAMENTS
 
 from ..e2e.neovim import Neovim
 from .attached import hosted
