@@ -165,6 +165,11 @@ class RichClient:
             await self.flush(slot, opened)
         if slot.open is None or slot.open.out_of_sync is not None:
             return FileOutcome(kind="done", reason="its text is not known any more")
+        opened = slot.open
+        is_that = state is not None and opened.version == state["version"] and await _agrees(opened, state)
+        if state is not None and is_that and not state["dirty"]:
+            # Told as a change of the text, as some editors reload, it would count as unsaved from here on.
+            opened.told_text = opened.buffer.text
         return FileOutcome(kind="done", document=slot.open.snapshot(document.path))
 
 
