@@ -142,6 +142,7 @@ def _edit(place: TextPlace, parsed: EditInput, max_bytes: int, token: Cancellati
         )
     _refuse_growth(text, changes, max_bytes)
     change = place.change(text, changes)
+    change.can_move = True
     _refuse_over(text.path, change.after_bytes, max_bytes)
     file_change = FileChange(
         path=place.targets[0].path,
@@ -207,10 +208,8 @@ async def _commit(plan: Plan, context: ToolContext) -> InvocationResult:
     notes = [f"Note: {note}." for note in landed.notes]
     if encoding.guessed:
         notes.append(f"The file is read and written as {encoding.label}, which is a guess.")
-    output = " ".join([f"Edited {made.place.path}: replaced {places}, {_where(made)}. {landed.where}", *notes])
-    return InvocationResult(success=True, output=output, start_line=made.file_change.hunks[0].start_line)
-
-
-def _where(made: _Edit) -> str:
-    lines = [hunk.start_line for hunk in islice(made.file_change.hunks, _NAMED_LINES)]
-    return "in " + named_lines(lines, len(made.file_change.hunks))
+    hunks = made.file_change.hunks
+    lines = [landed.line(hunk.start_line) for hunk in islice(hunks, _NAMED_LINES)]
+    where = f"in {named_lines(lines, len(hunks))}"
+    output = " ".join([f"Edited {made.place.path}: replaced {places}, {where}. {landed.where}", *notes])
+    return InvocationResult(success=True, output=output, start_line=lines[0])

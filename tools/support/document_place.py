@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from openbuffer.editor_access.text import minimal_edits
 
@@ -11,6 +11,7 @@ from ..errors import PlanOutdatedError, TextRefusedError, ToolFailure
 from .blocking import run_blocking
 from .encodings import LATIN1
 from .file_bytes import document_pieces, file_bytes, over_budget
+from .fitting import Fitted
 from .saving import save_after_edit
 from .standing import SUBSTITUTE, compare, flushed, opened_in_wrong_encoding, whereabouts
 from .text_files import TextFile, document_text, encode_or_refuse, text_file, text_of
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from .encodings import Encoding, Pieces
     from .replacing import Replacement
     from .standing import Standing
+
+_ATTEMPTS: Final = 5  # to be quicker than whoever types, before the whole call starts over
 
 
 class DocumentPlace:
@@ -103,25 +106,52 @@ class DocumentPlace:
 
     async def put(self, change: Change, context: ToolContext, *, label: str) -> Landed:
         """Have the editor make the edits, and tell what became of them (E7)."""
-        refuse_cancelled(self.path, context.cancellation)
-        prepared = self._document
+        prepared = fitted = Fitted(self._document, change.edits)
+        for attempts_left in reversed(range(_ATTEMPTS if change.can_move else 1)):
+            refuse_cancelled(self.path, context.cancellation)
+            fitted = await self._fit(fitted, change, context)
+            try:
+                made = await self._made(fitted, label)
+            except PlanOutdatedError:
+                if not attempts_left:
+                    raise
+            else:
+                landed = await save_after_edit(self._found, self._editor, made, context)
+                if fitted.document.text is prepared.document.text:
+                    return landed
+                lines = await run_blocking(context.cancellation, lambda moved=fitted: prepared.lines_at(moved))
+                return replace(landed, moved_lines=lines)
+        raise AssertionError("unreachable: the last attempt returns or raises")
+
+    async def _fit(self, fitted: Fitted, change: Change, context: ToolContext) -> Fitted:
+        """Compare with the disk once more, and move the edits to what the document is after that.
+
+        Most of what changed is gone through in the thread of the comparison; what is typed meanwhile is little.
+        """
         await self._look_again()
-        self._refuse_moved(prepared)
-        await run_blocking(context.cancellation, lambda: self._look_for_the_last_time(change))
-        self._refuse_moved(prepared)
+        if not change.can_move:
+            fitted.moved_to(self._document, can_move=False)
+        fitted = await run_blocking(context.cancellation, lambda: self._look_for_the_last_time(fitted, change))
+        self._document = self._open_still()
+        return fitted.moved_to(self._document, can_move=change.can_move)
+
+    async def _made(self, fitted: Fitted, label: str) -> Document:
+        """The document with the edits.
+
+        Raises:
+            PlanOutdatedError: it was changed before the editor made them; nothing else was done.
+            ToolFailure: they were not made, or nobody knows.
+        """
         with editor_trouble(self.path):
-            outcome = await self._editor.apply(self._document, change.edits, label=label)
+            outcome = await self._editor.apply(fitted.document, fitted.edits, label=label)
         if outcome.kind == "done":
-            return await save_after_edit(self._found, self._editor, outcome.document or self._document, context)
+            return outcome.document or fitted.document
         raise self._not_done(outcome)
 
-    def _refuse_moved(self, prepared: Document) -> None:
-        if self._open_still() != prepared:
-            raise PlanOutdatedError(f"{self.path}: was changed in the editor since the change was prepared.")
-
-    def _look_for_the_last_time(self, change: Change) -> None:
+    def _look_for_the_last_time(self, fitted: Fitted, change: Change) -> Fitted:
         try:
             self.check_path()
+            return fitted.moved_to(self._document, can_move=change.can_move)
         finally:
             change.let_go()
             self.release()

@@ -30,11 +30,16 @@ FileAccess: TypeAlias = Literal[Capability.FILE_READ, Capability.FILE_WRITE]
 
 @dataclass(slots=True, kw_only=True)
 class Change:
-    """What a commit will put in place: ``parts`` is the whole content, ``edits`` lead to it in a document."""
+    """What a commit will put in place: ``parts`` is the whole content, ``edits`` lead to it in a document.
+
+    ``can_move``: the change is only about the lines that it replaces, so that it may be made in a newer text of the
+    document as well, where nothing touched those.
+    """
 
     before: TextFile
     parts: Sequence[bytes | memoryview]
     edits: tuple[TextEdit, ...] = ()
+    can_move: bool = False
 
     @property
     def after_bytes(self) -> int:
@@ -49,10 +54,21 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Landed:
-    """A change that was made: a sentence about where it is now, and remarks about what is unusual."""
+    """A change that was made: a sentence about where it is now, and remarks about what is unusual.
+
+    ``moved_lines``: lines of the change as it was prepared, and where they were by the time that it was made.
+    """
 
     where: str
     notes: tuple[str, ...] = ()
+    moved_lines: tuple[tuple[int, int], ...] = ()
+
+    def line(self, prepared: int) -> int:
+        """Where a line of the change as it was prepared is now."""
+        if not self.moved_lines:
+            return prepared
+        before, now = min(self.moved_lines, key=lambda moved: abs(moved[0] - prepared))
+        return prepared + now - before
 
 
 class TextPlace(Protocol):
