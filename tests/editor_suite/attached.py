@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Callable
     from contextlib import AbstractAsyncContextManager
 
     from openbuffer.editor_access import Document, EditorFileAccess
@@ -25,9 +25,9 @@ class Nature:
     ``edit``: how an edit of the newest text ends, and ``makes_edits``: whether it is made. ``stale_edit`` and
     ``makes_stale_edits``: the same for an edit that meets typing in another line which came after it was sent.
     ``tells_typing``: at once, or only when it is flushed. ``miscounts_beyond``: the characters beyond this one count
-    wrongly in its columns. ``line_ends``: of the text that it inserts;
-    ``final_newline``: whether a text can be without one. ``one_document_per_file``: under the name
-    that it was opened with first. ``flushes``, ``saves``, ``reloads``: whether it can be asked to.
+    wrongly in its columns. ``line_ends``: of the text that it inserts; ``final_newline``: whether what an edit leaves
+    can be without one. ``one_document_per_file``: under the name that it was opened with first. ``formats``: what
+    saving makes of a text. ``flushes``, ``saves``, ``reloads``: whether it can be asked to.
     """
 
     edit: Kind = "done"
@@ -39,6 +39,7 @@ class Nature:
     line_ends: Literal["as_sent", "of_document"] = "as_sent"
     final_newline: Literal["optional", "always", "kept_apart"] = "optional"
     one_document_per_file: bool = False
+    formats: Callable[[str], str] = str
     flushes: bool = False
     saves: bool = False
     reloads: bool = False

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
+from dataclasses import replace
 from functools import partial
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_asyncio
+from openbuffer.editor_access.memory_habits import EditorHabits
 from openbuffer.editor_access.memory_lsp import PLAIN, RICH, TEMPERAMENTS
 
 from ..e2e.neovim import Neovim
@@ -53,7 +56,16 @@ def _adapters(*, everything: bool) -> Iterator[Any]:
             if everything or name in by_default:
                 attach = partial(headless_over_wire, encoding=encoding, temperament=temperament, rich=rich)
                 yield pytest.param(attach, id=f"{kind}, {name}, {encoding}")
+    formatting = replace(TEMPERAMENTS["strict"], habits=EditorHabits(format_on_save=without_trailing_blanks))
+    attach = partial(behind_lsp, encoding="utf-16", temperament=formatting, rich=RICH)
+    yield pytest.param(attach, id="rich lsp, formatting on save")
+    attach = partial(headless_over_wire, encoding="utf-16", temperament=formatting, rich=RICH)
+    yield pytest.param(attach, id="rich bridge, formatting on save")
     yield pytest.param("Neovim", id="Neovim", marks=pytest.mark.editor)
+
+
+def without_trailing_blanks(text: str) -> str:
+    return re.sub(r" +$", "", text, flags=re.MULTILINE)
 
 
 @pytest.fixture(scope="session")

@@ -120,17 +120,19 @@ async def behind_lsp(
     temperament: Temperament,
     rich: RichCapabilities,
     rich_temperament: RichTemperament | None = None,
+    timeouts: EditTimeouts | None = None,
+    user_says: bool | None = True,
 ) -> AsyncGenerator[Attached, None]:
-    """The LSP adapter and the in-memory language client, function to function."""
+    """The LSP adapter and the in-memory language client, function to function; None: the user does not answer."""
     nature = nature_of(temperament, rich, encoding)
     editor = MemoryEditor(temperament.habits)
     client = MemoryLanguageClient(
         editor, encoding=encoding, temperament=temperament, rich=rich, rich_temperament=rich_temperament
     )
-    access = LspEditor(client, encoding=encoding, timeouts=timeouts_for(nature), rich=rich)
+    access = LspEditor(client, encoding=encoding, timeouts=timeouts or timeouts_for(nature), rich=rich)
     client.connect(access)
     attached = AttachedClient(client, editor, access, nature)
-    user = asyncio.get_running_loop().create_task(agree(client))
+    user = asyncio.get_running_loop().create_task(answer_all(client, user_says))
     try:
         yield attached
     finally:
@@ -139,10 +141,10 @@ async def behind_lsp(
         client.disconnect()
 
 
-async def agree(client: MemoryLanguageClient) -> None:
-    """The user says yes to whatever is asked."""
-    while True:
-        (await client.next_prompt()).answer(yes=True)
+async def answer_all(client: MemoryLanguageClient, user_says: bool | None) -> None:
+    """The user says the same to whatever is asked, or nothing."""
+    while user_says is not None:
+        (await client.next_prompt()).answer(yes=user_says)
 
 
 def nature_of(temperament: Temperament, rich: RichCapabilities, encoding: PositionEncoding) -> Nature:
@@ -165,6 +167,7 @@ def nature_of(temperament: Temperament, rich: RichCapabilities, encoding: Positi
         miscounts_beyond=_MISCOUNTED[encoding] if temperament.counts == "code_points" else None,
         line_ends=temperament.line_ends,
         final_newline="always" if temperament.adds_final_newline else "optional",
+        formats=temperament.habits.format_on_save or str,
         flushes=rich.read_document,
         saves=rich.save_document,
         reloads=rich.reload_document,
@@ -174,4 +177,4 @@ def nature_of(temperament: Temperament, rich: RichCapabilities, encoding: Positi
 def timeouts_for(nature: Nature, grace_s: float = IN_VAIN_S) -> EditTimeouts:
     """Patient where an event ends the wait by its nature, brief where nothing does."""
     waits_s = IN_VAIN_S if nature.edit == "unknown" or nature.stale_edit == "unknown" else EVENTUALLY_S
-    return EditTimeouts(reply_s=waits_s, text_s=waits_s, grace_s=grace_s, promised_s=grace_s)
+    return EditTimeouts(reply_s=waits_s, text_s=waits_s, grace_s=grace_s, promised_s=grace_s, flush_s=EVENTUALLY_S)

@@ -15,7 +15,7 @@ from openbuffer.bridge.wire.stdio import run_session
 from openbuffer.bridge.wiring import create_builtin_executor
 from openbuffer.editor_access.lsp import EditTimeouts, LspEditor
 
-from .in_process import AttachedClient, agree, nature_of, timeouts_for
+from .in_process import AttachedClient, answer_all, nature_of, timeouts_for
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from anyio.abc import SocketStream
     from openbuffer.bridge.session import ToolExecutor
     from openbuffer.editor_access.client_requests import RichCapabilities
-    from openbuffer.editor_access.memory_temperament import Temperament
+    from openbuffer.editor_access.memory_temperament import RichTemperament, Temperament
     from openbuffer.editor_access.port import EditorProvider
     from openbuffer.editor_access.text import PositionEncoding
 
@@ -106,22 +106,29 @@ class AttachedHeadless(AttachedClient):
 
 @asynccontextmanager
 async def headless_over_wire(
-    root: Path, encoding: PositionEncoding, temperament: Temperament, rich: RichCapabilities
+    root: Path,
+    encoding: PositionEncoding,
+    temperament: Temperament,
+    rich: RichCapabilities,
+    rich_temperament: RichTemperament | None = None,
+    timeouts: EditTimeouts | None = None,
+    user_says: bool | None = True,
 ) -> AsyncGenerator[Attached, None]:
     """The headless editor, JSON-RPC over a real connection, and the server's own adapter."""
     nature = nature_of(temperament, rich, encoding)
-    async with server_side(timeouts_for(nature, GRACE_S)) as side:
+    async with server_side(timeouts or timeouts_for(nature, GRACE_S)) as side:
         stream = await anyio.connect_tcp("127.0.0.1", side.port)
         async with open_headless(
             [root],
             stream=stream,
             temperament=temperament,
             rich=rich,
+            rich_temperament=rich_temperament,
             position_encodings=[encoding],
             tells_after_s=None,
         ) as headless:
             await headless.bridge.list_tools()
-            user = asyncio.get_running_loop().create_task(agree(headless.client))
+            user = asyncio.get_running_loop().create_task(answer_all(headless.client, user_says))
             try:
                 yield AttachedHeadless(headless, side, stream, nature)
             finally:
