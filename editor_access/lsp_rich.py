@@ -15,6 +15,7 @@ import anyio.to_thread
 
 from . import client_requests as wire
 from .errors import EditorLostError
+from .lsp_flight import wait_until
 from .port import FileOutcome
 
 if TYPE_CHECKING:
@@ -142,14 +143,27 @@ class RichClient:
                 return ""  # it was closed or opened anew; whoever asks for the document sees that
             if state is None:
                 return "it does not tell the state of this document"
+            if not await self._is_told(slot, opened, state["version"]):
+                return "it tells of a newer version than any that it sent"
             if await _agrees(opened, state):
                 return ""
             with_text = True
             text = state.get("text")
-            if text is not None and slot.open is opened and opened.version <= state["version"]:
+            if text is not None and slot.open is opened and opened.version == state["version"]:
                 self._documents.adopt(slot, state["version"], text)
                 return ""
         return "what it tells of this document does not fit together"
+
+    async def _is_told(self, slot: DocumentSlot, opened: OpenDocument, version: int) -> bool:
+        """Wait for the changes of a client that answers before it sends them.
+
+        Its text cannot be taken from the answer, for then they would be made in it a second time.
+        """
+
+        def is_told() -> bool:
+            return slot.open is not opened or opened.version >= version
+
+        return await wait_until(slot, is_told, self._timeouts.flush_s / 4)
 
     async def _read(self, uri: str, *, with_text: bool) -> wire.DocumentState | None:
         params: wire.ReadDocumentParams = {"textDocument": {"uri": uri}}

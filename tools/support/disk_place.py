@@ -147,6 +147,12 @@ class OutdatedDocumentPlace(DiskPlace):
         self.whereabouts = whereabouts(self._standing)
         self.look_at_editor()
 
+    def check_path(self) -> None:
+        """Start over as well when the file holds what the document shows: the user saved it since the call began."""
+        super().check_path()
+        if self.exists and compare(self._located, self._standing.document, None).truth == "one_text":
+            raise PlanOutdatedError(f"{self.path}: was saved in the editor since the call began.")
+
     def look_at_editor(self) -> None:
         """Start over when the document moved: what the user did there may make it the truth."""
         if self._found.open_document()[1] != self._standing.document:

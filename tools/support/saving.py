@@ -44,9 +44,12 @@ async def save_after_edit(
         if before.truth != "editor":
             return _unsaved("the file on disk was changed at the same time")
         outcome = await editor.save(document, disk_hash=before.disk_hash)
-        return await _compared(found, editor, document, outcome, context)
     except (EditorAccessError, ToolFailure, OSError) as error:
-        return _unsaved(in_its_words(str(error)))
+        return _unsaved(in_its_words(str(error)).rstrip("."))
+    try:
+        return await _compared(found, editor, document, before, outcome, context)
+    except (EditorAccessError, ToolFailure, OSError) as error:
+        return _perhaps_saved(in_its_words(str(error)).rstrip("."))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,12 @@ def _look(found: FoundPath, document: Document, baseline: Baseline | None) -> _L
 
 
 async def _compared(
-    found: FoundPath, editor: EditorFileAccess, edited: Document, outcome: FileOutcome, context: ToolContext
+    found: FoundPath,
+    editor: EditorFileAccess,
+    edited: Document,
+    before: _Look,
+    outcome: FileOutcome,
+    context: ToolContext,
 ) -> Landed:
     """What the disk shows of a save; it decides, whatever the editor says."""
     shown = outcome.document or edited
@@ -75,11 +83,12 @@ async def _compared(
     if after.truth == "one_text":
         editor.seen_equal(shown, Baseline(shown.text, after.fingerprint))
         return Landed(f"{_IN_DOCUMENT}, and saved to disk.", _changed_by_saving(edited, shown))
-    if outcome.kind == "not_done":
-        return _unsaved(in_its_words(outcome.reason).rstrip("."))
-    if outcome.kind == "unknown":
-        why = in_its_words(outcome.reason).rstrip(".")
-        return Landed(f"{_IN_DOCUMENT}; whether it was saved to disk is not known ({why}).")
+    why = in_its_words(outcome.reason).rstrip(".")
+    if outcome.kind == "not_done" and after.disk_hash == before.disk_hash:
+        return _unsaved(why)
+    if outcome.kind != "done":
+        # An editor may format what it saves, and fail or fall silent after that: then the disk holds neither text.
+        return _perhaps_saved(why)
     return Landed(
         f"{_IN_DOCUMENT}; the editor says that it saved it, but the file on disk holds something else.",
         ("read the file before you change it again",),
@@ -88,6 +97,10 @@ async def _compared(
 
 def _unsaved(why: str) -> Landed:
     return Landed(f"{_IN_DOCUMENT}; it was not saved to disk ({why}).")
+
+
+def _perhaps_saved(why: str) -> Landed:
+    return Landed(f"{_IN_DOCUMENT}; whether it was saved to disk is not known ({why}).")
 
 
 def _changed_by_saving(edited: Document, shown: Document) -> tuple[str, ...]:

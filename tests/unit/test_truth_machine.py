@@ -1,0 +1,141 @@
+"""Users, agents and commands on the same files, in every order: nothing is lost unsaid, and no outcome is untrue."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import strategies as st
+from openbuffer.editor_access import EditorAbilities
+from openbuffer.editor_access.client_requests import RichCapabilities
+from openbuffer.editor_access.memory import EditorHabits
+from openbuffer.editor_access.memory_lsp import PLAIN, RICH, RichTemperament, Temperament
+
+from ..simulation.setting import Setting
+from ..simulation.world import ACTIONS, WAITS, Processes, World
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.contract("E2", "E6", "E7", "E8", "E9", "E10", "E11", "E12")
+
+TEMPERAMENTS = st.builds(
+    Temperament,
+    stale=st.sampled_from(["refused", "refused", "skipped", "applied"]),
+    checks=st.sampled_from(["newest", "newest", "last_sent"]),
+    asks_user=st.sampled_from([False, False, False, True]),
+    applies=st.sampled_from([True, True, True, True, False]),
+    answer=st.sampled_from(["truth", "truth", "truth", "true", "false", "error", "nonsense", "never"]),
+    tells_typing=st.sampled_from(["at_once", "when_flushed"]),
+    tells_edit=st.sampled_from(["after_reply", "before_reply", "when_flushed"]),
+    sync=st.sampled_from(["incremental", "full"]),
+    counts=st.sampled_from(["as_negotiated", "as_negotiated", "code_points"]),
+    line_ends=st.sampled_from(["as_sent", "of_document"]),
+    adds_final_newline=st.sampled_from([False, False, False, True]),
+    declines=st.sampled_from(["false", "error"]),
+    makes=st.sampled_from(["as_sent", "as_sent", "whole_document"]),
+    holds=st.sampled_from(["nothing", "nothing", "nothing", "requests", "answers"]),
+    saves_with_text=st.booleans(),
+)
+HONEST = st.builds(
+    Temperament,
+    tells_typing=st.sampled_from(["at_once", "when_flushed"]),
+    tells_edit=st.sampled_from(["after_reply", "before_reply", "when_flushed"]),
+)
+ANNOUNCED = st.builds(
+    RichCapabilities,
+    read_document=st.booleans(),
+    apply_edit=st.booleans(),
+    save_document=st.booleans(),
+    reload_document=st.booleans(),
+    withdraw_dialog=st.booleans(),
+)
+RICH_TEMPERAMENTS = st.builds(
+    RichTemperament,
+    tells=st.sampled_from(["before_answer", "after_answer", "when_flushed"]),
+    checks_document=st.sampled_from([True, True, True, False]),
+    checks_disk=st.sampled_from([True, True, True, False]),
+    asks_user=st.sampled_from([False, False, False, True]),
+    acts=st.sampled_from([True, True, True, True, False]),
+    says=st.sampled_from(["truth", "truth", "truth", "done", "not_done"]),
+    answer=st.sampled_from(
+        ["as_said", "as_said", "as_said", "error", "nonsense", "wrong_hash", "wrong_version", "never"]
+    ),
+    holds=st.sampled_from(["nothing", "nothing", "nothing", "requests", "answers"]),
+)
+HABITS = st.builds(
+    EditorHabits,
+    first_version=st.sampled_from([1, 0]),
+    line_ends=st.sampled_from(["kept", "kept", "majority", "shown_as_lf"]),
+    shows_empty_as_newline=st.booleans(),
+    final_newline=st.sampled_from(["as_it_is", "added", "added_untold"]),
+    autosave=st.booleans(),
+    reloads=st.sampled_from(["changed", "reopened"]),
+    saves_over=st.sampled_from(["overwrites", "asks", "refuses"]),
+)
+SETTINGS = st.builds(
+    Setting,
+    temperament=st.one_of(HONEST, TEMPERAMENTS),
+    encoding=st.sampled_from(["utf-16", "utf-8", "utf-32"]),
+    rich=st.one_of(st.just(PLAIN), st.just(RICH), ANNOUNCED),
+    rich_temperament=st.one_of(st.just(RichTemperament()), RICH_TEMPERAMENTS),
+    habits=st.one_of(st.just(EditorHabits()), HABITS),
+    formats=st.sampled_from([False, False, True]),
+    abilities=st.builds(EditorAbilities, flushes=st.booleans(), saves=st.booleans(), reloads=st.booleans()),
+    in_process=st.sampled_from([False, False, False, False, True]),
+    company=st.sampled_from(["alone", "a process without an editor", "a process with an editor", "another editor"]),
+    line_end=st.sampled_from(["\n", "\r\n"]),
+    ends_with_newline=st.booleans(),
+    is_open=st.sampled_from([True, True, True, False]),
+    latencies=st.lists(st.sampled_from([0, 1, 2, 5, 9, -3, -40, -200]), min_size=1, max_size=3).map(tuple),
+    telling=st.lists(st.sampled_from([15, 1, 5, 24, 90, 240, 400]), min_size=1, max_size=2).map(tuple),
+).filter(lambda setting: not setting.is_beyond_the_tools)
+SCHEDULES = st.lists(
+    st.tuples(st.integers(0, len(WAITS) - 1), st.integers(0, len(ACTIONS) - 1), st.integers(0, 7), st.integers(0, 29)),
+    min_size=3,
+    max_size=24,
+)
+_NUMBERS = itertools.count()
+
+
+@pytest.fixture(scope="module")
+def processes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Processes]:
+    memory = Path("/dev/shm")
+    root = tempfile.mkdtemp(dir=memory if memory.is_dir() else tmp_path_factory.mktemp("world"))
+    yield Processes(os.path.realpath(root))
+    shutil.rmtree(root)
+
+
+def play(processes: Processes, setting: Setting, schedule: list[tuple[int, int, int, int]]) -> None:
+    oracle = World(processes, setting, schedule).play()
+    assert not oracle.faults, "\n".join([oracle.faults[0], str(setting), *oracle.story])
+
+
+@pytest.mark.parametrize("quarter", range(4))
+def test_nothing_is_lost_unsaid_and_no_outcome_is_untrue(processes: Processes, quarter: int) -> None:
+    @seed(quarter)
+    @settings(max_examples=500, database=None, suppress_health_check=list(HealthCheck))
+    @given(setting=SETTINGS, schedule=SCHEDULES)
+    def one(setting: Setting, schedule: list[tuple[int, int, int, int]]) -> None:
+        play(processes, setting, schedule)
+
+    one()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("part", range(20))
+def test_a_hundred_thousand_interleavings(processes: Processes, part: int) -> None:
+    @seed(1000 + part)
+    @settings(max_examples=5000, database=None, suppress_health_check=list(HealthCheck))
+    @given(setting=SETTINGS, schedule=SCHEDULES)
+    def one(setting: Setting, schedule: list[tuple[int, int, int, int]]) -> None:
+        play(processes, setting, schedule)
+
+    one()
