@@ -295,6 +295,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
     "E5": ("editor_suite/test_editor_suite.py", "unit/test_lsp_editor_documents.py"),
     "E6": (
         "e2e/test_bridge_documents.py",
+        "e2e/test_headless.py",
         "e2e/test_neovim_editing.py",
         "e2e/test_neovim_reading.py",
         "e2e/test_truth_of_outcomes.py",
@@ -313,6 +314,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "e2e/test_bridge_cancel.py",
         "e2e/test_bridge_documents.py",
         "e2e/test_demo.py",
+        "e2e/test_headless.py",
         "e2e/test_neovim_editing.py",
         "e2e/test_neovim_interleavings.py",
         "e2e/test_neovim_random.py",
@@ -335,6 +337,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
     ),
     "E8": (
         "e2e/test_bridge_editors.py",
+        "e2e/test_headless.py",
         "e2e/test_neovim_bytes.py",
         "e2e/test_neovim_editing.py",
         "e2e/test_neovim_interleavings.py",
@@ -353,6 +356,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_truth_machine.py",
     ),
     "E9": (
+        "e2e/test_headless.py",
         "editor_suite/test_editor_suite_answers.py",
         "editor_suite/test_editor_suite_rich.py",
         "unit/test_client_facts.py",
@@ -363,6 +367,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_truth_of_tools.py",
     ),
     "E10": (
+        "e2e/test_headless.py",
         "editor_suite/test_editor_suite_answers.py",
         "editor_suite/test_editor_suite_rich.py",
         "unit/test_client_facts.py",
