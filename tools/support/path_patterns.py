@@ -1,0 +1,199 @@
+"""Patterns of paths, walked down name by name together with the directories that they are about.
+
+``**`` between slashes is any number of directories; behind the last slash it is everything below; anywhere else it is
+``*``. In a directory only names are compared: what a pattern says of the directories above was settled on the way.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from .name_patterns import NO_NAMES, NamePattern, Names, Token, class_at, name_pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import TypeAlias
+
+_MOST_STATES: Final = 4_096  # kept for the next directory that is in the same state; made anew when they are more
+
+
+class AnyDirectories:
+    """The type of ``**``, which stands for any number of names."""
+
+
+ANY_DIRECTORIES: Final = AnyDirectories()
+Segment: TypeAlias = "NamePattern | AnyDirectories"
+
+
+@dataclass(frozen=True, slots=True)
+class PathPattern:
+    """Segments of a path, the verdict of its match (above 0), and whether it speaks of directories alone."""
+
+    segments: tuple[Segment, ...]
+    verdict: int = 1
+    only_directories: bool = False
+
+
+def segments_of(pattern: str) -> tuple[Segment, ...] | None:
+    """Split and compile a pattern. None: it can match no path (an unclosed class, an empty or endless name)."""
+    names = _tokens(pattern)
+    if names is None:
+        return None
+    segments: list[Segment] = []
+    for tokens, plain in names:
+        if len(tokens) > 1 and not any(tokens):
+            if not segments or segments[-1] is not ANY_DIRECTORIES:
+                segments.append(ANY_DIRECTORIES)
+            continue
+        compiled = name_pattern(tokens, plain)
+        if compiled is None:
+            return None
+        segments.append(compiled)
+    return tuple(segments)
+
+
+def _tokens(pattern: str) -> list[tuple[list[Token], str | None]] | None:
+    """Per name its tokens, and its characters as text where none but stars are more than characters."""
+    names: list[tuple[list[Token], str | None]] = []
+    tokens: list[Token] = []
+    plain: list[str] | None = []
+    at = 0
+    while at < len(pattern):
+        char = pattern[at]
+        at += 1
+        if char == "/":
+            names.append((tokens, None if plain is None else "".join(plain)))
+            tokens, plain = [], []
+        elif char == "*":
+            tokens.append(None)
+        elif char == "?":
+            tokens.append(".")
+            plain = None
+        elif char == "[":
+            if (found := class_at(pattern, at - 1)) is None:
+                return None
+            regex, at = found
+            tokens.append(regex)
+            plain = None
+        else:
+            if char == "\\":
+                if at == len(pattern):
+                    return None
+                char = pattern[at]
+                at += 1
+            tokens.append(re.escape(char))
+            if plain is not None:
+                plain.append(char)
+    names.append((tokens, None if plain is None else "".join(plain)))
+    return names
+
+
+class PathPatterns:
+    """Many patterns of paths below one directory. ``top`` is where they stand in that directory."""
+
+    def __init__(self, patterns: Iterable[PathPattern]) -> None:
+        floating: list[PathPattern] = []
+        self._patterns: list[PathPattern] = []
+        for pattern in patterns:
+            is_floating = len(pattern.segments) == 2 and pattern.segments[0] is ANY_DIRECTORIES
+            (floating if is_floating and pattern.segments[1] is not ANY_DIRECTORIES else self._patterns).append(pattern)
+        self.floating_files = _names(floating, only_files=True)
+        self.floating_directories = _names(floating, only_files=False)
+        self._states: dict[frozenset[tuple[int, int]], PathState] = {}
+        self.top = self.state((index, 0) for index in range(len(self._patterns)))
+
+    def state(self, items: Iterable[tuple[int, int]]) -> PathState:
+        """The state in which these patterns, by their numbers, have come to these segments."""
+        key = frozenset(self._opened(items))
+        state = self._states.get(key)
+        if state is None:
+            if len(self._states) >= _MOST_STATES:
+                self._states.clear()
+            state = self._states[key] = PathState(self, self._patterns, sorted(key))
+        return state
+
+    def _opened(self, items: Iterable[tuple[int, int]]) -> Iterable[tuple[int, int]]:
+        """With the segment behind a ``**`` too, which may stand for no directory at all."""
+        for index, at in items:
+            yield index, at
+            segments = self._patterns[index].segments
+            if segments[at] is ANY_DIRECTORIES and at + 1 < len(segments):
+                yield index, at + 1
+
+
+class PathState:
+    """How far the patterns have come in one directory: ``files`` and ``directories`` match the names in it."""
+
+    __slots__ = ("_items", "_next", "_patterns", "_whole", "directories", "files", "is_dead")
+
+    def __init__(self, whole: PathPatterns, patterns: Sequence[PathPattern], items: list[tuple[int, int]]) -> None:
+        self._whole = whole
+        self._patterns = patterns
+        self._items = items
+        self._next: _Next | None = None
+        last = [patterns[index] for index, at in items if at == len(patterns[index].segments) - 1]
+        self.files = _nonempty(whole.floating_files, _names(last, only_files=True))
+        self.directories = _nonempty(whole.floating_directories, _names(last, only_files=False))
+        self.is_dead = not items and not self.files and not self.directories
+
+    def below(self, name: str) -> PathState:
+        """The state in the directory of this name."""
+        if not self._items:
+            return self
+        if self._next is None:
+            self._next = _Next(self._patterns, self._items)
+        return self._whole.state(self._next.items(name))
+
+
+class _Next:
+    """Which pattern goes on where, from one state."""
+
+    __slots__ = ("_by_name", "_by_pattern", "_staying")
+
+    def __init__(self, patterns: Sequence[PathPattern], items: list[tuple[int, int]]) -> None:
+        self._by_name: dict[str, list[tuple[int, int]]] = {}
+        self._by_pattern: list[tuple[Callable[[str], object], tuple[int, int]]] = []
+        self._staying: list[tuple[int, int]] = []
+        for index, at in items:
+            segments = patterns[index].segments
+            segment = segments[at]
+            if isinstance(segment, AnyDirectories):
+                self._staying.append((index, at))
+            elif at + 1 == len(segments):
+                continue
+            elif segment.literal is not None:
+                self._by_name.setdefault(segment.literal, []).append((index, at + 1))
+            else:
+                self._by_pattern.append((_looker(segment), (index, at + 1)))
+
+    def items(self, name: str) -> Iterable[tuple[int, int]]:
+        yield from self._staying
+        yield from self._by_name.get(name, ())
+        for matches, item in self._by_pattern:
+            if matches(name):
+                yield item
+
+
+@functools.lru_cache(maxsize=1_024)
+def _looker(segment: NamePattern) -> Callable[[str], int]:
+    return Names([(segment, 1)]).look
+
+
+_EVERYTHING: Final = NamePattern(".*+", is_everything=True)
+
+
+def _names(patterns: Iterable[PathPattern], *, only_files: bool) -> Names:
+    """The last names of patterns."""
+    last = [
+        (_EVERYTHING if isinstance(pattern.segments[-1], AnyDirectories) else pattern.segments[-1], pattern.verdict)
+        for pattern in patterns
+        if not (only_files and pattern.only_directories)
+    ]
+    return Names(last) if last else NO_NAMES
+
+
+def _nonempty(*names: Names) -> tuple[Names, ...]:
+    return tuple(each for each in names if not each.is_empty)
