@@ -176,10 +176,13 @@ class Neovim:
     def close(self) -> None:
         """End the editor as a user would, and by force where it will not."""
         if self.process.poll() is None:
-            with contextlib.suppress(OSError, TimeoutError, RuntimeError):
-                self.post("nvim_command", "qall!")
+            asked = False
+            if hasattr(self, "_thread"):  # or it was never connected to, so that nobody can ask it to go
+                with contextlib.suppress(OSError, TimeoutError, RuntimeError):
+                    self.post("nvim_command", "qall!")
+                    asked = True
             try:
-                self.process.wait(10)
+                self.process.wait(10 if asked else 0)
             except subprocess.TimeoutExpired:
                 self.kill()
         if hasattr(self, "_thread"):
