@@ -28,6 +28,7 @@ from .limits import COMMIT_ATTEMPTS
 from .permissions import AllowAll, PermissionPolicy, PermissionRequest
 from .registry import DefaultToolRegistry, ToolRegistry
 from .support.located import printable
+from .support.seen_through import seen_through
 from .turns import Turns
 
 if TYPE_CHECKING:
@@ -110,6 +111,13 @@ class SandboxedToolExecutor:
             dispatch = self._dispatcher.dispatch(name, arguments)
         except ToolExecutionError as error:
             await run.reject(error)
+        try:
+            return await self._attempts(run, dispatch, context)
+        except anyio.get_cancelled_exc_class() as cancelled:
+            await run.cancelled(dispatch.tool, cancelled)
+            raise
+
+    async def _attempts(self, run: _Run, dispatch: Dispatch, context: ToolContext) -> ToolResult:
         for attempt in range(1, COMMIT_ATTEMPTS + 1):
             try:
                 # Calls that started together would otherwise keep meeting, and most would run out of attempts.
@@ -129,6 +137,7 @@ class _Run:
         self._log = log
         self._call_id = call_id
         self._name = name[:100]
+        self._last: Event | None = None
         self.met_at: tuple[str, ...] = ()
         """The paths of an attempt that something else overtook."""
 
@@ -171,6 +180,20 @@ class _Run:
         )
         await self._record(event, "nothing was done")
         return result
+
+    async def cancelled(self, tool: FunctionTool, cancelled: BaseException) -> None:
+        """See to it that the record tells the end of a call that was cancelled between two of its steps."""
+        if isinstance(self._last, ToolIntended):
+            event = ToolFinished(
+                call_id=self._call_id,
+                attempt=self._last.attempt,
+                tool=tool.name,
+                outcome="cancelled",
+                error="cancelled before it acted",
+            )
+            await self._record(event, "nothing was done")
+        elif self._last is None or (isinstance(self._last, ToolFinished) and self._last.outcome == "outdated"):
+            await self.reject(cancelled)
 
     async def reject(self, error: BaseException) -> NoReturn:
         """Record a call that ends before its intent, and raise its error."""
@@ -244,9 +267,13 @@ class _Run:
 
     async def _record(self, event: Event, consequence: str) -> None:
         """Append for good, even when the caller is being cancelled: a gap in the log would be a lie."""
+
+        async def append() -> None:
+            await self._log.append(event)
+            self._last = event
+
         try:
-            with anyio.CancelScope(shield=True):
-                await self._log.append(event)
+            await seen_through(append)
         except Exception as error:
             raise EventLogError(f"the event log could not be written ({error}); {consequence}") from error
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.lowlevel
@@ -29,6 +30,9 @@ from openbuffer.tools.executor import DispatchingToolExecutor, SandboxedToolExec
 from openbuffer.tools.permissions import AllowAll, Decision, PermissionRequest
 from openbuffer.tools.registry import DefaultToolRegistry
 from pydantic import BaseModel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 TARGET = FileTarget(path="/ws/a.txt", access=Capability.FILE_WRITE)
 
@@ -243,6 +247,55 @@ async def test_a_cancelled_call_ends_as_cancelled_and_is_recorded_as_such(step: 
     last = list(log)[-1]
     assert isinstance(last, ToolRejected if step == "prepare" else ToolFinished)
     assert names(log)[-1].lower().endswith("cancelled")
+
+
+class InterruptedLog(SlowLog):
+    """Calls back while it writes the first event of a kind."""
+
+    def __init__(self, kind: type, meanwhile: Callable[[], object]) -> None:
+        super().__init__()
+        self._kind, self._meanwhile = kind, meanwhile
+
+    async def append(self, event: Event) -> None:
+        if isinstance(event, self._kind) and not any(isinstance(each, self._kind) for each in self):
+            self._meanwhile()
+        await super().append(event)
+
+
+@pytest.mark.contract("T6", "X2")
+@pytest.mark.parametrize("way", ["scope", "task"])
+@pytest.mark.parametrize(
+    ("cancelled_at", "commit_raises", "recorded"),
+    [
+        (ToolIntended, None, ["ToolIntended", "ToolFinished cancelled"]),
+        (ToolFinished, None, ["ToolIntended", "ToolFinished succeeded"]),
+        (ToolFinished, PlanOutdatedError("moved"), ["ToolIntended", "ToolFinished outdated", "ToolRejected Cancelled"]),
+    ],
+    ids=["intent", "outcome", "outdated"],
+)
+async def test_a_call_that_is_cancelled_while_it_is_recorded_leaves_no_gap(
+    way: str, cancelled_at: type, commit_raises: Exception | None, recorded: list[str]
+) -> None:
+    async def commit() -> InvocationResult:
+        if commit_raises:
+            raise commit_raises
+        return InvocationResult(success=True)
+
+    scope = anyio.CancelScope()
+    probe = Probe(commit=commit)
+    executor, log = pipeline(
+        probe, log=InterruptedLog(cancelled_at, lambda: scope.cancel() if way == "scope" else task.cancel())
+    )
+
+    async def call() -> None:
+        with scope:
+            await executor.call("Put", {})
+
+    task = asyncio.ensure_future(call())
+    await asyncio.wait([task])
+    assert task.cancelled() or scope.cancelled_caught or recorded[-1] == "ToolFinished succeeded"
+    assert names(log) == recorded
+    assert ("acted" in probe.happened) == (cancelled_at is ToolFinished)
 
 
 async def test_a_tool_that_crashes_ends_as_a_typed_error_and_is_recorded() -> None:
