@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,11 +12,11 @@ from openbuffer.tools.errors import PlanOutdatedError, ToolFailure
 from openbuffer.tools.support import before_state, descriptor_path, unnamed_file
 from openbuffer.tools.support.atomic import Written, create_file, replace_file
 from openbuffer.tools.support.before_state import same_content
-from openbuffer.tools.support.paths import Roots
+from openbuffer.tools.support.deleting import delete_directory, delete_file
+from openbuffer.tools.support.paths import Located, Roots
 from openbuffer.tools.support.unnamed_file import TEMPORARY_PREFIX, UnnamedFile, write_all
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -316,6 +317,29 @@ def test_a_directory_that_was_moved_since_the_plan_takes_no_new_file(ws: Path) -
     with pytest.raises(PlanOutdatedError, match="its directory was moved or removed"):
         created(ws, "a/x/f", before_commit=lambda: (ws / "a").rename(ws.parent / "away"))
     assert os.listdir(ws.parent / "away") == []
+
+
+Act = Callable[[Located, Callable[[], None]], object]
+LATE: dict[str, tuple[str, Act]] = {
+    "replaced": ("f.txt", lambda located, look: replace_file(located, [b"new"], expected=b"old", last_look=look)),
+    "created": ("new.txt", lambda located, look: create_file(located, [b"new"], last_look=look)),
+    "deleted": ("f.txt", lambda located, look: delete_file(located, b"old", last_look=look)),
+    "empty directory": ("empty", lambda located, look: delete_directory(located, last_look=look)),
+}
+
+
+@pytest.mark.contract("P5", "P2", "F11")
+@pytest.mark.parametrize(("name", "act"), LATE.values(), ids=list(LATE))
+def test_nothing_is_changed_in_a_directory_that_is_moved_during_the_last_look(ws: Path, name: str, act: Act) -> None:
+    (ws / "sub" / "empty").mkdir(parents=True)
+    (ws / "sub" / "f.txt").write_bytes(b"old")
+    with (
+        Roots(ws).locate(f"sub/{name}") as located,
+        pytest.raises(PlanOutdatedError, match="its directory was moved or removed"),
+    ):
+        act(located, lambda: (ws / "sub").rename(ws / "moved") and None)
+    assert sorted(os.listdir(ws / "moved")) == ["empty", "f.txt"]
+    assert (ws / "moved" / "f.txt").read_bytes() == b"old"
 
 
 def test_a_directory_that_was_removed_since_the_plan_is_outdated(ws: Path) -> None:

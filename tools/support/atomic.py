@@ -150,6 +150,7 @@ def _replace(
             raise outdated(located)
         new.take_name()
         require_untouched(located, before)
+        require_same_directory(located)
         new.replace(name)
         return Written(os.fstat(new.fd), tuple(told))
 
@@ -167,6 +168,7 @@ def _create(
         new.write(parts)
         if last_look is not None:
             last_look()
+        require_same_directory(located)
         try:
             new.publish(located.name)
         except FileExistsError:

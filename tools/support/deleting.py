@@ -60,6 +60,7 @@ def delete_file(
             if content is not None and not same_content(fd, [memoryview(content)] if content else []):
                 raise outdated(located)
             require_untouched(located, located.status if content is None else before)
+            require_same_directory(located)
             os.unlink(located.name, dir_fd=located.parent_fd)
             others = os.fstat(fd).st_nlink
         finally:
@@ -86,6 +87,7 @@ def delete_directory(
         if last_look is not None:
             last_look()
         _require_same(located)
+        require_same_directory(located)
         os.rmdir(located.name, dir_fd=located.parent_fd)
     return _unlocked(held)
 
