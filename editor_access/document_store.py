@@ -43,10 +43,27 @@ class TextBuffer:
     def text(self) -> str:
         """The whole text; joined once after a change, then kept."""
         if self._text is None:
-            texts = ["".join(self._lines_of(index)) if text is None else text for index, text in enumerate(self._texts)]
-            self._texts = [*texts]
-            self._text = "".join(texts)
+            self._text = "".join(self.pieces())
         return self._text
+
+    def pieces(self) -> tuple[str, ...]:
+        """The text in pieces; costs little, where joining them all would copy a large text."""
+        texts = ["".join(self._lines_of(index)) if text is None else text for index, text in enumerate(self._texts)]
+        self._texts = [*texts]
+        return tuple(texts)
+
+    def has_in_a_line(self, part: str) -> bool:
+        """Whether the text holds ``part``, which has no line end in it."""
+        return any(part in piece for piece in self.pieces())
+
+    @property
+    def has_lone_return(self) -> bool:
+        r"""Whether a ``\r`` is in the text that no ``\n`` follows; known without looking through all of it."""
+        for index, known in enumerate(self._lone_returns):
+            if known is None:
+                piece = self._texts[index] or "".join(self._lines_of(index))
+                self._lone_returns[index] = "\r" in piece and piece.count("\r") > piece.count("\r\n")
+        return any(self._lone_returns)
 
     @property
     def line_count(self) -> int:
@@ -130,7 +147,7 @@ class TextBuffer:
                 raise ValueError(f"offset {offset} lies inside a line end of two characters; no position can tell it")
         return Range(self.position_at(start), self.position_at(end))
 
-    # The table of chunks: four lists side by side.
+    # The table of chunks: five lists side by side.
 
     def _load(self, text: str) -> None:
         texts = cut_at_line_ends(text, _TARGET_WEIGHT)
@@ -140,6 +157,7 @@ class TextBuffer:
         self._line_counts = [count_line_ends(piece) for piece in texts]
         self._line_counts[-1] += 1
         self._char_counts = [len(piece) for piece in texts]
+        self._lone_returns: list[bool | None] = [None] * len(texts)
         self._forget_starts()
 
     def _forget_starts(self) -> None:
@@ -199,7 +217,7 @@ class TextBuffer:
             rows[start:stop] = new_rows
             self._line_counts[chunk] = len(rows)
             self._line_starts_cache = None
-        self._texts[chunk] = None
+        self._texts[chunk] = self._lone_returns[chunk] = None
         self._char_starts_cache = self._row_starts_cache = None
         weight = self._char_counts[chunk] + _LINE_WEIGHT * self._line_counts[chunk]
         if weight > _FULL_WEIGHT:
@@ -222,6 +240,7 @@ class TextBuffer:
         pieces = _grouped(rows)
         self._lines[start:stop] = pieces
         self._texts[start:stop] = [None] * len(pieces)
+        self._lone_returns[start:stop] = [None] * len(pieces)
         self._line_counts[start:stop] = [len(piece) for piece in pieces]
         self._char_counts[start:stop] = [sum(map(len, piece)) for piece in pieces]
         self._forget_starts()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from .alignment import common_prefix, common_suffix
@@ -52,19 +53,16 @@ def lacks_edits(base: str, edits: Sequence[TextEdit], result: str) -> bool:
 class EditEvidence:
     """``holds_edits`` and ``lacks_edits`` for edits that many results are judged against.
 
-    Attributes:
-        expected: the base with the edits.
-
     Raises:
-        ValueError: at construction, the edits do not fit ``base``.
+        ValueError: at the first question, the edits do not fit ``base``.
     """
 
     def __init__(self, base: str, edits: Sequence[TextEdit]) -> None:
-        self.expected = apply_edits(base, edits)
         self._base = base
         self._edits = edits
         self._hunks: _Hunks | None = None
         self._last: tuple[str, _Verdict] | None = None
+        self._is_obvious = False
 
     def holds(self, result: str) -> bool:
         """As ``holds_edits``."""
@@ -74,6 +72,15 @@ class EditEvidence:
         """As ``lacks_edits``."""
         return self._verdict(result) == (False, True)
 
+    @cached_property
+    def expected(self) -> str:
+        """The base with the edits."""
+        return apply_edits(self._base, self._edits)
+
+    def is_far_from(self, result: str) -> bool:
+        """True for a large text in which all that is new is far from all edits, and none of them is in it."""
+        return len(self._base) >= _LARGE_CHARS and self._verdict(result) == (False, True) and self._is_obvious
+
     def _verdict(self, result: str) -> _Verdict:
         if self._last is None or self._last[0] is not result:
             self._last = result, self._judged(result)
@@ -82,7 +89,9 @@ class EditEvidence:
     def _judged(self, result: str) -> _Verdict:
         if result == self.expected:
             return True, False
-        if len(self._base) >= _LARGE_CHARS and (obvious := self._obvious(result)):
+        obvious = self._obvious(result) if len(self._base) >= _LARGE_CHARS else None
+        self._is_obvious = obvious is not None
+        if obvious is not None:
             return obvious
         if self._hunks is None:
             self._hunks = _hunks_with_regions(self._base, self._edits)
@@ -114,13 +123,30 @@ class EditEvidence:
             old.append((edit.start, edit.end))
             new.append((edit.start + shift, edit.start + shift + len(edit.new_text)))
             shift += len(edit.new_text) - (edit.end - edit.start)
-        are_in, from_expected = _far_inside(new, self.expected, result)
-        are_out, from_base = _far_inside(old, self._base, result)
+        if not old:
+            return None
+        since_base = _common(self._base, result)
+        since_expected = self._common_with_expected(result, *since_base)
+        are_in, from_expected = _far_inside(new, self.expected, result, *since_expected)
+        are_out, from_base = _far_inside(old, self._base, result, *since_base)
         if are_in == len(new) and not are_out and from_expected <= from_base:
             return True, False
         if are_out == len(old) and not are_in and from_base <= from_expected:
             return False, True
         return None
+
+    def _common_with_expected(self, result: str, prefix: int, suffix: int) -> tuple[int, int]:
+        """``_common`` of the expected text, from that of the base, which it equals outside of the edits."""
+        base, expected, since_base_prefix = self._base, self.expected, prefix
+        head, tail = self._edits[0].start, len(base) - self._edits[-1].end
+        if prefix >= head:
+            prefix = head + common_prefix(expected, result, head, head)
+        room = min(len(expected), len(result)) - prefix
+        if suffix < min(tail, min(len(base), len(result)) - since_base_prefix):
+            return prefix, min(suffix, room)
+        known = min(suffix, tail, room)
+        ends = len(expected) - known, len(result) - known
+        return prefix, known + common_suffix(expected, result, *ends, room - known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,13 +184,17 @@ _Hunks: TypeAlias = tuple[list[_Region], list[_Region]]
 """Where the hunks' old text is in the base, and where their new text is in the expected text."""
 
 
-def _far_inside(regions: list[tuple[int, int]], before: str, result: str) -> tuple[int, int]:
+def _common(before: str, result: str) -> tuple[int, int]:
+    """How many characters the two begin with, and end with after that."""
+    prefix = common_prefix(before, result)
+    return prefix, common_suffix(before, result, limit=min(len(before), len(result)) - prefix)
+
+
+def _far_inside(regions: list[tuple[int, int]], before: str, result: str, prefix: int, suffix: int) -> tuple[int, int]:
     """How many regions of ``before`` lie far inside of what ``result`` begins or ends with as well; and what is left.
 
     That is the number of characters on both sides between the same beginning and the same end.
     """
-    prefix = common_prefix(before, result)
-    suffix = common_suffix(before, result, limit=min(len(before), len(result)) - prefix)
     first, last = prefix - _APART_CHARS, len(before) - suffix + _APART_CHARS
     inside = sum(end <= first or start >= last for start, end in regions)
     return inside, len(before) + len(result) - 2 * (prefix + suffix)

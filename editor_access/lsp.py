@@ -17,7 +17,7 @@ from lsprotocol import types as lsp
 from .client_requests import RELOAD_DOCUMENT, SAVE_DOCUMENT, RichCapabilities
 from .errors import DocumentMovedError, EditorLostError
 from .lsp_documents import DocumentSlot, LspDocuments, OpenDocument
-from .lsp_edits import effective_edits, has_lone_return, lines_are_counted_alike, outgoing_edits
+from .lsp_edits import effective_edits, outgoing_edits
 from .lsp_flight import EditFlight, EditTimeouts, finished, wait_until
 from .lsp_outcome import IntendedEdit
 from .lsp_rich import EditAnswer, FileAction, RichClient
@@ -248,15 +248,16 @@ class LspEditor:
         wanted = effective_edits(document.text, edits)
         if not wanted or (self._is_neovim and _only_takes_the_final_line_end(document.text, wanted)):
             return EditOutcome(kind="done", reason="the document held that text already", document=document)
-        if not lines_are_counted_alike(document.text) or (self._is_neovim and has_lone_return(document.text)):
+        if opened.buffer.has_lone_return and (self._is_neovim or "\n" in document.text):
             return EditOutcome(kind="not_done", reason=_LONE_RETURNS.format(path=document.path), nothing_changed=True)
         is_rich = self._rich.can.apply_edit
         dialog_id = self._rich.dialog_id()
         withdraw = (lambda: self._rich.withdraw(dialog_id)) if is_rich else None
+        intended = IntendedEdit(document.text, wanted)
         flight = EditFlight(
             slot=slot,
             path=document.path,
-            intended=IntendedEdit(document.text, wanted),
+            intended=intended,
             timeouts=self._timeouts,
             is_lost=lambda: self._lost,
             checks_versions=self._is_neovim or is_rich,
@@ -272,7 +273,7 @@ class LspEditor:
         outcome = await finished(flight.carry_out(send), withdraw)
         if outcome is None:
             raise DocumentMovedError(_moved(document, "was changed"))
-        if outcome.document is not None and same_text(outcome.document.text, apply_edits(document.text, wanted)):
+        if outcome.document is not None and same_text(outcome.document.text, intended.expected):
             opened.disk.edited_by_agent(document.text, outcome.document.text)
         return outcome
 

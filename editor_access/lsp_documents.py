@@ -267,7 +267,7 @@ class LspDocuments:
             buffer=buffer,
             told_text=text,
             disk=BaselineKeeper(canonical_path, self._reader),
-            returns_are_text=not self._counts_returns and has_lone_return(text),
+            returns_are_text=not self._counts_returns and buffer.has_lone_return,
         )
 
     def _change(
@@ -301,7 +301,7 @@ class LspDocuments:
 
 
 def _brings_lone_return(opened: OpenDocument, new_text: str) -> bool:
-    return has_lone_return(new_text) and has_lone_return(opened.buffer.text)
+    return has_lone_return(new_text) and opened.buffer.has_lone_return
 
 
 def _apply(buffer: TextBuffer, wire: lsp.Range | None, text: str) -> str | None:

@@ -68,11 +68,6 @@ def outgoing_edits(text: str, edits: Sequence[TextEdit], *, avoid_columns_beyond
     return outgoing
 
 
-def lines_are_counted_alike(text: str) -> bool:
-    r"""Whether every editor numbers these lines alike: a lone ``\r`` among ``\n`` is a line end for some only."""
-    return "\n" not in text or not has_lone_return(text)
-
-
 def has_lone_return(text: str) -> bool:
     r"""Whether the text holds a ``\r`` that no ``\n`` follows."""
     return "\r" in text and _LONE_RETURN.search(text) is not None

@@ -91,7 +91,7 @@ class EditFlight:
         self._sent_at = slot.revision
         self._reply: Reply | None = None
         self._held: Document | None = None
-        self._before_held: str | None = None
+        self._before_held: tuple[str, ...] | None = None
         self._unsent = False
 
     async def carry_out(self, send: _Send) -> EditOutcome | None:
@@ -118,9 +118,8 @@ class EditFlight:
         """Look at each state as it comes: a user may undo what was done before anybody wakes."""
         if self._held is not None or opened is None or opened.out_of_sync is not None:
             return
-        text = opened.buffer.text
-        if not self._holds(opened, text):
-            self._before_held = text
+        if not self._holds(opened):
+            self._before_held = opened.buffer.pieces()
 
     def glimpse(self, opened: OpenDocument) -> None:
         """A user may also undo or change what was done before the client tells anything, which then tells all at once.
@@ -128,10 +127,11 @@ class EditFlight:
         Such a state between two changes may be a part of the edit, so that it is no state from before the edit.
         """
         if self._held is None and len(opened.buffer) < _LARGE_CHARS:
-            self._holds(opened, opened.buffer.text)
+            self._holds(opened)
 
-    def _holds(self, opened: OpenDocument, text: str) -> bool:
-        if self._intended.may_hold(text) and self._intended.judge(text) == "holds":
+    def _holds(self, opened: OpenDocument) -> bool:
+        buffer, intended = opened.buffer, self._intended
+        if buffer.has_in_a_line(intended.longest_line) and intended.judge(buffer.text) == "holds":
             self._held = opened.snapshot(self._path)
         return self._held is not None
 
@@ -191,11 +191,11 @@ class EditFlight:
             "changed in between may be gone; tell the user",
         )
 
-    async def _spares(self, before: str, after: str) -> bool:
+    async def _spares(self, before: tuple[str, ...], after: str) -> bool:
         if len(after) < _LARGE_CHARS:
-            return self._intended.spares(before, after)
+            return self._intended.spares("".join(before), after)
         # Both texts are settled, so that it does not matter what comes meanwhile.
-        return await anyio.to_thread.run_sync(self._intended.spares, before, after)
+        return await anyio.to_thread.run_sync(lambda: self._intended.spares("".join(before), after))
 
     async def _await_text(self) -> None:
         slot, limits = self._slot, self._timeouts

@@ -6,8 +6,10 @@ without a final newline. Both are overlooked, unless the edit was about nothing 
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from .alignment import common_prefix, common_suffix
 from .edit_evidence import EditEvidence
 from .port import TextEdit
 from .text import holds_edits, minimal_edits
@@ -25,27 +27,29 @@ class IntendedEdit:
 
     def __init__(self, base: str, edits: Sequence[TextEdit]) -> None:
         self._base = base
+        self._edits = tuple(edits)
         self._evidence = EditEvidence(base, edits)
-        self._plain_base = plain_line_ends(base)
-        self._plain_edits = _with_plain_line_ends(base, edits)
-        is_plain = self._plain_base == base and self._plain_edits == tuple(edits)
-        self._plain_evidence = self._evidence if is_plain else EditEvidence(self._plain_base, self._plain_edits)
-        intended = self._plain_evidence.expected
-        self._ends_with_newline = intended.endswith("\n")
-        self._only_final_newline = _same_but_for_final_newline(intended, self._plain_base)
-        self._only_line_ends = intended == self._plain_base
-        self._intended_length = len(intended)
-        self._longest_new = max((edit.new_text for edit in self._plain_edits), key=len, default="")
+        new_texts = [plain_line_ends(edit.new_text) for edit in edits]
+        self._longest_new = max(new_texts, key=len, default="")
         self._longest_line = max(self._longest_new.split("\n"), key=len)
+        old_texts = (plain_line_ends(base[edit.start : edit.end]) for edit in edits)
+        self._growth = sum(map(len, new_texts)) - sum(map(len, old_texts))
 
-    def may_hold(self, text: str) -> bool:
-        """False where ``judge`` would certainly not say that the text holds the edit; cheap."""
-        return self._longest_line in text
+    @property
+    def expected(self) -> str:
+        """The text with the edit and nothing else."""
+        return self._evidence.expected
+
+    @property
+    def longest_line(self) -> str:
+        """Without this in one of its lines ``judge`` would certainly not say of a text that it holds the edit."""
+        return self._longest_line
 
     def spares(self, before: str, after: str) -> bool:
         """Whether what had changed by ``before`` is still in ``after``, the text that holds the edit."""
         before, after = plain_line_ends(before), plain_line_ends(after)
-        return holds_edits(self._plain_base, minimal_edits(self._plain_base, before), after)
+        base = self._plain.base
+        return holds_edits(base, minimal_edits(base, before), after)
 
     def judge(self, text: str) -> Verdict:
         """Whether ``text`` holds every hunk, provably lacks them, or was changed in a way that may be the edit."""
@@ -53,29 +57,62 @@ class IntendedEdit:
             return "lacks"
         if self._evidence.holds(text):
             return "holds"
-        if self._only_line_ends:
+        if self._evidence.is_far_from(text):
+            return "unclear" if self._turned_up_elsewhere(text) else "lacks"
+        plain_edit = self._plain
+        if plain_edit.only_line_ends:
             return "lacks" if self._evidence.lacks(text) else "unclear"
         plain = plain_line_ends(text)
-        if self._plain_evidence.holds(plain) or self._holds_but_for_final_newline(plain):
+        if plain_edit.evidence.holds(plain) or plain_edit.holds_but_for_final_newline(plain):
             return "holds"
-        if self._turned_up_elsewhere(plain) or not self._plain_evidence.lacks(plain):
+        if self._turned_up_elsewhere(text) or not plain_edit.evidence.lacks(plain):
             return "unclear"
         return "lacks"
 
-    def _turned_up_elsewhere(self, plain: str) -> bool:
+    @cached_property
+    def _plain(self) -> _PlainEdit:
+        """Made when it is needed, for it copies the text; mostly it is not."""
+        return _PlainEdit(self._base, self._edits, self._evidence)
+
+    def _turned_up_elsewhere(self, text: str) -> bool:
         """Some editors apply by position to what is newer by then: the new text is there, in a wrong place.
 
         A short one says little, for anybody types a letter, unless the text got exactly as long as it should.
         """
-        if len(self._longest_new) < _DISTINCTIVE and (not self._longest_new or len(plain) != self._intended_length):
+        old, new = self._between(text)
+        if len(self._longest_new) < _DISTINCTIVE and (not self._longest_new or len(new) - len(old) != self._growth):
             return False
-        return plain.count(self._longest_new) > self._plain_base.count(self._longest_new)
+        return new.count(self._longest_new) > old.count(self._longest_new)
 
-    def _holds_but_for_final_newline(self, plain: str) -> bool:
+    def _between(self, text: str) -> tuple[str, str]:
+        """The base and the text, both without what they begin and end with alike and is too far from the rest."""
+        around = 2 * len(self._longest_new) + 2
+        start = common_prefix(self._base, text)
+        tail = common_suffix(self._base, text, limit=min(len(self._base), len(text)) - start)
+        start, tail = max(start - around, 0), max(tail - around, 0)
+        old, new = self._base[start : len(self._base) - tail], text[start : len(text) - tail]
+        return plain_line_ends(old), plain_line_ends(new)
+
+
+class _PlainEdit:
+    r"""The edit with ``\n`` for every line end, in its texts and in the base."""
+
+    def __init__(self, base: str, edits: tuple[TextEdit, ...], evidence: EditEvidence) -> None:
+        self.base = plain_line_ends(base)
+        plain_edits = _with_plain_line_ends(base, edits)
+        is_plain = self.base == base and plain_edits == edits
+        self.evidence = evidence if is_plain else EditEvidence(self.base, plain_edits)
+        intended = self.evidence.expected
+        self._ends_with_newline = intended.endswith("\n")
+        self._only_final_newline = _same_but_for_final_newline(intended, self.base)
+        self.only_line_ends = intended == self.base
+
+    def holds_but_for_final_newline(self, plain: str) -> bool:
+        """Whether the text would hold the edit if it had a final newline, or had none."""
         if self._only_final_newline or plain.endswith("\n") == self._ends_with_newline:
             return False
         other = plain + "\n" if self._ends_with_newline else plain.removesuffix("\n")
-        return self._plain_evidence.holds(other)
+        return self.evidence.holds(other)
 
 
 def plain_line_ends(text: str) -> str:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 ENCODINGS: tuple[PositionEncoding, ...] = ("utf-8", "utf-16", "utf-32")
 PIECES = ["a", "b", "é", "😋", "e\u0301", "👩\u200d💻", "\r\n", "\r", "\n", "\n", "\u2028", "\f", "\x85", "\v", "\x1d"]
+LONE_RETURN = re.compile(r"\r(?!\n)")
 CODECS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
 
 
@@ -98,6 +99,7 @@ def test_three_hundred_random_edits_equal_the_model_after_each(
         new_text = _random_text(rng, rng.choice([0, 0, 1, 1, 2, 5, 40]))
         model.change(range_, new_text)
         buffer.change(range_, new_text)
+        assert buffer.has_lone_return == bool(LONE_RETURN.search(model.text))
         assert buffer.text == model.text
         assert buffer.line_count == model.line_count()
         assert len(buffer) == len(model.text)
@@ -149,6 +151,7 @@ def test_any_changes_equal_the_model(
             range_ = Range(*sorted((Position(*first), Position(*second))))
             model.change(range_, new_text)
             buffer.change(range_, new_text)
+            assert buffer.has_lone_return == bool(LONE_RETURN.search(model.text))
             assert buffer.text == model.text
         assert buffer.line_count == model.line_count()
 
@@ -295,3 +298,13 @@ def test_one_line_of_a_million_characters_is_changed_in_place() -> None:
             model.change(range_, "X")
             buffer.change(range_, "X")
             assert buffer.text == model.text
+
+
+def test_a_part_of_a_line_is_found_in_a_text_of_many_pieces() -> None:
+    buffer = TextBuffer("".join(f"line {number}\r\n" for number in range(30_000)), "utf-16")
+    buffer.change(Range(Position(20_000, 0), Position(20_000, 4)), "LINE")
+    assert buffer.has_in_a_line("LINE 20000")
+    assert not buffer.has_in_a_line("LINE 20001")
+    assert buffer.has_in_a_line("")
+    assert len(buffer.pieces()) > 1
+    assert "".join(buffer.pieces()) == buffer.text

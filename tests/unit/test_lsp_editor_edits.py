@@ -15,7 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from openbuffer.editor_access import TextEdit
 from openbuffer.editor_access.document_store import TextBuffer
-from openbuffer.editor_access.lsp_edits import effective_edits, lines_are_counted_alike, outgoing_edits
+from openbuffer.editor_access.lsp_edits import effective_edits, outgoing_edits
 from openbuffer.editor_access.lsp_outcome import IntendedEdit
 from openbuffer.editor_access.text import PositionEncoding, apply_edits, minimal_edits
 
@@ -100,14 +100,6 @@ def test_only_what_a_character_beyond_the_bmp_precedes_is_widened() -> None:
     assert outgoing_edits(text, [TextEdit(6, 9, "TWO")], avoid_columns_beyond_bmp=True) == [
         TextEdit(0, 10, "one 😋 TWO\n")
     ]
-
-
-@pytest.mark.parametrize(
-    ("text", "is_alike"),
-    [("", True), ("a\nb\r\n", True), ("a\r\nb\r\n", True), ("a\rb\n", False), ("a\r\r\nb", False)],
-)
-def test_a_lone_return_among_other_line_ends_is_noticed(text: str, is_alike: bool) -> None:
-    assert lines_are_counted_alike(text) is is_alike
 
 
 @pytest.mark.contract("E7")
