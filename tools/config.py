@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from .builtin.delete import create_delete_tool
 from .builtin.edit import create_edit_tool
+from .builtin.glob import create_glob_tool
 from .builtin.read import create_read_tool
 from .builtin.write import create_write_tool
 from .limits import FILE_MAX_BYTES, READ_OUTPUT_MAX_BYTES
@@ -50,7 +51,13 @@ def build_tools(config: ToolConfig) -> tuple[FunctionTool, ...]:
         max_output_bytes=config.read_output_max_bytes,
         description=config.descriptions.get("Read"),
     )
-    return (read, *_changing_files(config)) if config.writes else (read,)
+    changing = _changing_files(config) if config.writes else ()
+    return (read, *changing, *_searching(config))
+
+
+def _searching(config: ToolConfig) -> tuple[FunctionTool, ...]:
+    cwd, editor, text = config.roots, config.editor, config.descriptions
+    return (create_glob_tool(cwd=cwd, editor=editor, description=text.get("Glob")),)
 
 
 def _changing_files(config: ToolConfig) -> tuple[FunctionTool, ...]:

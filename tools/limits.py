@@ -17,6 +17,13 @@ READ_DEFAULT_LINES: Final = 2_000
 LINE_MAX_CHARS: Final = 2_000
 """A longer line is cut with a mark that tells its length (F2)."""
 
+GLOB_DEFAULT_FILES: Final = 1_000
+GLOB_MAX_FILES: Final = 100_000
+"""Files that one Glob lists, unless told otherwise and at most (F7)."""
+
+GLOB_OUTPUT_MAX_BYTES: Final = 512 * KIB
+"""Paths that one Glob lists; those that do not fit are left out, and said to be."""
+
 PATH_MAX_CHARS: Final = 4_096
 """Linux PATH_MAX; a longer path is refused before any system call."""
 
@@ -34,3 +41,10 @@ FILE_LOCK_TIMEOUT_S: Final = 5.0
 
 MEMORY_LOG_MAX_BYTES: Final = 64 * MIB
 """Text that the in-memory event log keeps before it lets the oldest events go."""
+
+LIST_DEFAULT_ENTRIES: Final = 1_000
+LIST_MAX_ENTRIES: Final = 100_000
+"""Entries that one ListDir may list."""
+
+LIST_OUTPUT_MAX_BYTES: Final = 512 * KIB
+"""The entries that one ListDir lists, as text."""

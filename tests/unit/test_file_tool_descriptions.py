@@ -1,4 +1,4 @@
-"""What the model is told about Read, Write, Edit and Delete is mechanism, enforced, and about this tool alone (T8)."""
+"""What the model is told about the file tools is mechanism, enforced, and about this tool alone (T8)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,15 @@ from openbuffer import tools
 from openbuffer.editor_access.memory import MemoryEditor
 from openbuffer.editor_access.memory_access import MemoryEditorAccess
 from openbuffer.tools import Capability, FunctionTool
-from openbuffer.tools.host import create_delete_tool, create_edit_tool, create_read_tool, create_write_tool
+from openbuffer.tools.host import (
+    create_delete_tool,
+    create_edit_tool,
+    create_glob_tool,
+    create_read_tool,
+    create_write_tool,
+)
 
-FACTORIES = [create_read_tool, create_write_tool, create_edit_tool, create_delete_tool]
+FACTORIES = [create_read_tool, create_write_tool, create_edit_tool, create_delete_tool, create_glob_tool]
 ALL_TOOLS = [
     *("Read", "Write", "Edit", "Delete", "ListDir", "Glob", "Grep", "Shell", "Bash", "WebFetch", "WebSearch"),
     *("AskUserQuestion", "ToolSearch", "CodebaseRetrieval", "Computer", "ComputerView"),
@@ -43,11 +49,25 @@ def test_an_answer_names_another_tool_only_with_the_word_that_it_may_not_be_ther
     named = 0
     for package in ("support", "builtin"):
         for path in (Path(tools.__file__).parent / package).glob("*.py"):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.search(others, node.value):
+            own_name = path.stem.replace("_", "")
+            for text in answers(ast.parse(path.read_text(encoding="utf-8"))):
+                if any(name.lower() != own_name for name in re.findall(others, text)):
                     named += 1
-                    assert "where that tool is offered" in node.value, f"{path.name}: {node.value}"
+                    assert "where that tool is offered" in text, f"{path.name}: {text}"
     assert named >= 3
+
+
+def answers(module: ast.Module) -> list[str]:
+    """The texts in a module that are no docstrings."""
+    docstrings = {
+        id(node.body[0].value)
+        for node in ast.walk(module)
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+    }
+    constants = [node for node in ast.walk(module) if isinstance(node, ast.Constant) and id(node) not in docstrings]
+    return [node.value for node in constants if isinstance(node.value, str)]
 
 
 @pytest.mark.contract("T8")
@@ -65,6 +85,7 @@ def test_the_numbers_told_are_the_numbers_enforced() -> None:
     assert "54321 bytes" in create_edit_tool(cwd="/w", max_bytes=54_321).description
     assert "54321 bytes" in create_write_tool(cwd="/w", max_bytes=54_321).description
     assert f"{256 * 1024 * 1024} bytes" in create_write_tool(cwd="/w").description
+    assert "4321 bytes" in create_glob_tool(cwd="/w", max_output_bytes=4_321).description
 
 
 @pytest.mark.contract("T8")
@@ -86,6 +107,7 @@ def test_a_description_of_ones_own_is_used_verbatim(factory: Any) -> None:
             {Capability.FILE_READ, Capability.FILE_WRITE},
         ),
         (create_delete_tool, "Delete", ["path"], {Capability.FILE_WRITE}),
+        (create_glob_tool, "Glob", ["pattern"], {Capability.FILE_READ}),
     ],
 )
 def test_name_schema_and_capabilities(factory: Any, name: str, required: list[str], capabilities: set[Any]) -> None:
@@ -96,4 +118,6 @@ def test_name_schema_and_capabilities(factory: Any, name: str, required: list[st
     assert tool.input_schema["type"] == "object"
     assert tool.input_schema["additionalProperties"] is False
     assert tool.input_schema["required"] == required
-    assert "Absolute path" in tool.input_schema["properties"][required[0]]["description"]
+    properties = tool.input_schema["properties"]
+    path = properties["filePath"] if "filePath" in properties else properties["path"]
+    assert "Absolute path" in path["description"]

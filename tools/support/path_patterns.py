@@ -102,6 +102,7 @@ class PathPatterns:
             (floating if is_floating and pattern.segments[1] is not ANY_DIRECTORIES else self._patterns).append(pattern)
         self.floating_files = _names(floating, only_files=True)
         self.floating_directories = _names(floating, only_files=False)
+        self.floats = bool(floating)
         self._states: dict[frozenset[tuple[int, int]], PathState] = {}
         self.top = self.state((index, 0) for index in range(len(self._patterns)))
 
@@ -147,6 +148,14 @@ class PathState:
             self._next = _Next(self._patterns, self._items)
         return self._whole.state(self._next.items(name))
 
+    def leading(self, names: list[str]) -> list[str]:
+        """Those of the directories below which a path can match; the same list where it is all of them."""
+        if self._whole.floats:
+            return names
+        if self._next is None:
+            self._next = _Next(self._patterns, self._items)
+        return self._next.leading(names)
+
 
 class _Next:
     """Which pattern goes on where, from one state."""
@@ -168,6 +177,14 @@ class _Next:
                 self._by_name.setdefault(segment.literal, []).append((index, at + 1))
             else:
                 self._by_pattern.append((_looker(segment), (index, at + 1)))
+
+    def leading(self, names: list[str]) -> list[str]:
+        if self._staying:
+            return names
+        by_name, by_pattern = self._by_name, self._by_pattern
+        if not by_pattern:
+            return [name for name in names if name in by_name] if by_name else []
+        return [name for name in names if name in by_name or any(matches(name) for matches, _ in by_pattern)]
 
     def items(self, name: str) -> Iterable[tuple[int, int]]:
         yield from self._staying

@@ -26,7 +26,7 @@ from .ignore_rules import NO_RULES, SPECIAL_NAMES, IgnoreReader, rules_above
 from .located import kind_of, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     from ..contract import CancellationToken
     from .ignore_rules import IgnoreRules
@@ -165,7 +165,7 @@ class Walk:
         self._reader = IgnoreReader(self.tally.not_applied)
         self._stack: list[_Frame] = []
 
-    def slices(self) -> Iterator[Slice]:
+    def slices(self) -> Generator[Slice]:
         """The entries, directory by directory. Close the iterator where it is not read to its end.
 
         Raises:

@@ -1,0 +1,77 @@
+"""What a search did not look at, in words: "nothing found" is not "I did not look there"."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from .located import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .walk import Tally
+
+_MOST_NAMED: Final = 5
+
+
+class FirstNames:
+    """The first few of many paths."""
+
+    def __init__(self) -> None:
+        self._paths: list[str] = []
+
+    def add(self, directory: str, names: Iterable[str]) -> None:
+        """Take note of names in a directory; both relative to where the search began."""
+        for name in names:
+            if len(self._paths) >= _MOST_NAMED:
+                return
+            self._paths.append(f"{directory}/{name}" if directory else name)
+
+    def words(self, count: int) -> str:
+        """What follows the number: a colon, the names, how many more there are; nothing where none was noted."""
+        if not self._paths:
+            return ""
+        more = f" and {count - len(self._paths)} more" if count > len(self._paths) else ""
+        return f": {', '.join(printable(path) for path in self._paths)}{more}"
+
+
+def counted(count: int, one: str, many: str) -> str:
+    """The number with its word."""
+    return f"{count} {one if count == 1 else many}"
+
+
+def left_out(
+    tally: Tally,
+    *,
+    ignored: FirstNames,
+    ignored_directories: FirstNames,
+    links: FirstNames,
+    how_to_see_ignored: str = "respectGitignore false shows them",
+) -> list[str]:
+    """One line per reason, each with the number, some names and the way to see them."""
+    lines: list[str] = []
+    if tally.ignored_directories:
+        what = counted(tally.ignored_directories, "directory", "directories")
+        names = ignored_directories.words(tally.ignored_directories)
+        lines.append(f"{what} that ignore files (.gitignore and the like) leave out ({how_to_see_ignored}){names}")
+    if tally.ignored_files:
+        what = counted(tally.ignored_files, "name", "names")
+        names = ignored.words(tally.ignored_files)
+        lines.append(f"{what} that match, but that ignore files leave out ({how_to_see_ignored}){names}")
+    for name, count in sorted(tally.pruned.items()):
+        what = counted(count, "directory", "directories")
+        lines.append(f"{what} named {name} (looked into where path or pattern has that name in it)")
+    if tally.links:
+        lines.append(f"{counted(tally.links, 'link', 'links')} that match, not followed{links.words(tally.links)}")
+    if tally.others:
+        lines.append(f"{counted(tally.others, 'name', 'names')} that match, of FIFOs, sockets or devices")
+    if tally.denied:
+        lines.append(f"{counted(tally.denied, 'name', 'names')} that permission rules keep from being read")
+    if tally.unread.count:
+        named = ", ".join(tally.unread.named[:_MOST_NAMED])
+        more = f" and {tally.unread.count - _MOST_NAMED} more" if tally.unread.count > _MOST_NAMED else ""
+        what = counted(tally.unread.count, "directory", "directories")
+        lines.append(f"{what} that could not be read: {named}{more}")
+    if tally.changed:
+        lines.append(f"{counted(tally.changed, 'directory', 'directories')} that went away during the search")
+    return lines
