@@ -141,6 +141,10 @@ CASES = [
     Case(name="noeol fixed, lines added", disk=b"one\ntwo", edit=("two", "two\nthree"), saved=b"one\ntwo\nthree\n"),
     Case(name="noeol fixed, written with", disk=b"one\ntwo", write="one\ntwo\n3\n", saved=b"one\ntwo\n3\n"),
     Case(name="noeol fixed, newline alone", disk=b"one\ntwo", write="one\ntwo\n", saved=b"one\ntwo\n", keys="GA!<C-h>"),
+    Case(name="noeol fixed, last line removed", disk=b"one\ntwo", write="one\n", saved=b"one\n"),
+    Case(name="noeol, last line removed", disk=b"one\ntwo", write="one\n", saved=b"one\n", setup="set nofixeol"),
+    Case(name="noeol dos, last lines removed", disk=b"a\r\nb\r\nc", edit=("b\nc", ""), saved=b"a\r\n"),
+    Case(name="noeol, emptied, then written", disk=b"one", write="a\nb\n", saved=b"a\nb\n", keys="dd"),
     Case(name="eol, only that taken", disk=b"one\ntwo\n", write="one\ntwo", saved=b"one\ntwo\n"),
     Case(name="eol, written without", disk=b"one\ntwo\n", write="one\nTWO", saved=b"one\nTWO\n"),
     # The last line and the empty buffer
