@@ -21,20 +21,24 @@ _LINE_MAX_BYTES: Final = 4_096
 
 
 class IgnoreFile:
-    """The rules of one file. ``top`` is where they stand in the directory that they are about."""
+    """The rules of one file. ``weight`` is about what comparing a name with them costs."""
 
-    __slots__ = ("has_exceptions", "top", "weight")
+    __slots__ = ("_rules", "_top", "has_exceptions", "is_empty", "weight")
 
     def __init__(self, content: bytes) -> None:
-        rules = _rules(content)
-        self.has_exceptions = any(rule.verdict & 1 for rule in rules)
-        self.top: PathState = PathPatterns(rules).top
-        self.weight = sum(_weight(rule) for rule in rules)
+        self._rules = _rules(content)
+        self._top: PathState | None = None
+        self.is_empty = not self._rules
+        self.has_exceptions = any(rule.verdict & 1 for rule in self._rules)
+        self.weight = sum(_weight(rule) for rule in self._rules)
 
     @property
-    def is_empty(self) -> bool:
-        """Whether it says nothing of anything."""
-        return self.top.is_dead
+    def top(self) -> PathState:
+        """Where its rules stand in the directory that it is about; compiled when it is first asked for."""
+        if self._top is None:
+            self._top = PathPatterns(self._rules).top
+            self._rules = []
+        return self._top
 
 
 def compiled(content: bytes) -> IgnoreFile:

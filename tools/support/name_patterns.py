@@ -23,7 +23,7 @@ NAME_MAX_BYTES: Final = 255
 
 @dataclass(frozen=True, slots=True)
 class NamePattern:
-    """One pattern: ``literal`` where it is a plain name, ``ending`` where it is a star and a plain ending.
+    """One pattern: ``literal`` where it is a plain name, ``ending`` where it is a star and what is behind the last dot.
 
     ``weight`` is about what comparing it costs, where it is no look into a table.
     """
@@ -53,7 +53,10 @@ def name_pattern(tokens: Sequence[Token], plain: str | None) -> NamePattern | No
         if not chunks[1]:
             return NamePattern(".*+", is_everything=True)
         # Everything is taken at once, and then it is looked back at: the fastest way for endings.
-        return NamePattern(f".*+(?<={''.join(chunks[1])})", ending=plain, weight=len(tokens))
+        is_plain = plain is not None and plain.rfind(".") == 0
+        return NamePattern(
+            f".*+(?<={''.join(chunks[1])})", ending=plain if is_plain else None, weight=0 if is_plain else len(tokens)
+        )
     first, *middle, last = chunks
     between = "".join(f"(?>.*?{''.join(chunk)})" for chunk in middle)
     # The lookbehind alone could see characters that were taken already.
@@ -155,7 +158,7 @@ class Names:
             ending = pattern.ending
             if pattern.literal is not None:
                 self._exact[pattern.literal] = max(verdict, self._exact.get(pattern.literal, 0))
-            elif ending is not None and ending.rfind(".") == 0:
+            elif ending is not None:
                 self._endings[ending] = max(verdict, self._endings.get(ending, 0))
             elif pattern.is_everything:
                 self._everything = max(verdict, self._everything)

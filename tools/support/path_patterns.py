@@ -64,6 +64,9 @@ def _tokens(pattern: str) -> list[tuple[list[Token], str | None]] | None:
     while at < len(pattern):
         char = pattern[at]
         at += 1
+        if char == "\\" and pattern.startswith("/", at):
+            char = "/"  # a slash is a slash, escaped or not
+            at += 1
         if char == "/":
             names.append((tokens, None if plain is None else "".join(plain)))
             tokens, plain = [], []
