@@ -11,8 +11,10 @@ from openbuffer.editor_access.lsp import LspEditor
 from openbuffer.editor_access.memory import MemoryBuffer, MemoryEditor
 from openbuffer.editor_access.memory_access import MemoryEditorAccess
 from openbuffer.editor_access.memory_lsp import MemoryLanguageClient
+from openbuffer.editor_access.uri import uri_from_path
 
 from .marks import is_formatting, plain
+from .wire import Wire
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -32,12 +34,16 @@ class Desk:
         self._world = world
         self._oracle = world.oracle
         self._is_acting = False
+        self._opened_at: dict[str, int] = {}
         self._lsp: LspEditor | None = None
         self.attach()
 
     def attach(self) -> None:
         """Start an editor, and connect it."""
         setting = self.setting
+        self.is_running = True
+        for path in self._world.paths:
+            self._oracle.unknown.discard((self.number, path))
         self.editor = MemoryEditor(setting.editor_habits)
         self.editor.listen(self)
         self.client = None
@@ -51,23 +57,38 @@ class Desk:
             rich=setting.rich,
             rich_temperament=setting.rich_temperament,
         )
+        self._wire = Wire(self.client, self._world.wire_latency)
         self.access = self._lsp = LspEditor(
-            self.client, encoding=setting.encoding, disk=self._world.disk_text, rich=setting.rich
+            self._wire, encoding=setting.encoding, disk=self._world.disk_text, rich=setting.rich
         )
         self.client.connect(self)
 
-    def die(self) -> None:
-        """The editor is gone, with all that was unsaved."""
+    def die(self, *, is_noticed: bool) -> None:
+        """The editor is gone, with all that was unsaved. ``is_noticed``: the tools have none from now on."""
+        self.is_running = False
         if self.client is not None:
             self.client.disconnect()
+            self._wire.cut()
         if self._lsp is not None:
             self._lsp.connection_lost()
         self.editor.quit()
         for buffer in self.editor.buffers():
             self._record("shown", buffer, None, "the editor's end")
-            self._record("told", buffer, None, "the editor's end")
-        self.access = self._lsp = None
-        self.editor = MemoryEditor()
+        for path in self._world.paths:
+            self._oracle.record(("told", self.number, path), None, "the editor's end")
+            if not is_noticed:
+                self._oracle.unknown.add((self.number, path))
+            else:
+                self._oracle.unknown.discard((self.number, path))
+        if is_noticed:
+            self.access = None
+        self._lsp = None
+
+    def garble(self, path: str) -> None:
+        """A message about a document makes no sense to the tools, so that its text is not known any more."""
+        if self._lsp is not None and self._oracle.text(("told", self.number, path)) is not None:
+            self._oracle.unknown.add((self.number, path))
+            self._lsp.lose_track(uri_from_path(path), "a message made no sense")
 
     @contextmanager
     def acting(self) -> Generator[None]:
@@ -84,7 +105,7 @@ class Desk:
 
     def settle(self, *, yes: bool) -> None:
         """Answer all dialogs, and tell everything."""
-        if self.client is None or self.access is None:
+        if self.client is None or not self.is_running:
             return
         self.answer(yes=yes)
         while self.client.release():
@@ -105,7 +126,7 @@ class Desk:
 
     def judge(self) -> None:
         """What the tools hold for the documents' texts is what the editor shows."""
-        if self.access is None:
+        if self.access is None or not self.is_running:
             return
         for buffer in self.editor.buffers():
             try:
@@ -118,12 +139,10 @@ class Desk:
     # --- EditorListener ----------------------------------------------------------------------------------------
 
     def opened(self, buffer: MemoryBuffer) -> None:
-        self._oracle.opened(self.number, buffer.canonical_path)
-        if self._is_acting:
-            self._record("shown", buffer, buffer.text, "its user")
-        else:
-            self._oracle.record(("shown", self.number, buffer.canonical_path), buffer.text, "opening")
+        self._record("shown", buffer, buffer.text, "its user" if self._is_acting else "opening")
+        self._opened_at[buffer.canonical_path] = self._oracle.now
         if self.client is None:
+            self._oracle.opened(self.number, buffer.canonical_path)
             self._tell(buffer)
 
     def changed(self, buffer: MemoryBuffer, before: str, edits: Sequence[TextEdit]) -> None:  # noqa: ARG002  # of the protocol
@@ -137,7 +156,10 @@ class Desk:
             self._oracle.reloaded_by_tool(self.number, path, buffer.text, exactly=exactly)
         else:
             exactly = self.setting.applies_exactly
-            self._oracle.changed_by_tool(("shown", self.number, path), buffer.text, exactly=exactly)
+            # Where versions start over, an edit of a text before this opening can name a version of this one by chance:
+            # no plain client can tell. Ours compare hashes as well.
+            since = 0 if self.setting.compares_texts else self._opened_at.get(path, 0)
+            self._oracle.changed_by_tool(("shown", self.number, path), buffer.text, exactly=exactly, since=since)
         if self.client is None:
             self._tell(buffer)
         elif self.setting.tells_late:
@@ -150,7 +172,6 @@ class Desk:
             text = self._world.disk(buffer.canonical_path)
             exactly = self.setting.handles_files_exactly
             self._oracle.saved_by_tool(buffer.canonical_path, text, exactly=exactly)
-            self._world.compare(buffer.canonical_path)
 
     def closed(self, buffer: MemoryBuffer) -> None:
         self._record("shown", buffer, None, "its user" if self._is_acting else "closing")
@@ -160,34 +181,47 @@ class Desk:
     # --- LanguageServerSink ------------------------------------------------------------------------------------
 
     def did_open(self, params: Any) -> None:
-        self._tell_of(params)
-        assert self._lsp is not None
-        self._lsp.did_open(params)
+        path = self._path_of(params)
+
+        def arrive() -> None:
+            self._oracle.unknown.discard((self.number, path))
+            self._oracle.opened(self.number, path)
+            self._oracle.record(("told", self.number, path), params.text_document.text, "telling")
+            if self._lsp is not None:
+                self._lsp.did_open(params)
+
+        self._wire.send(arrive)
 
     def did_change(self, params: Any) -> None:
-        self._tell_of(params)
-        assert self._lsp is not None
-        self._lsp.did_change(params)
+        path = self._path_of(params)
+        text = self.editor.buffer(path).text
+
+        def arrive() -> None:
+            self._oracle.record(("told", self.number, path), text, "telling")
+            if self._lsp is not None:
+                self._lsp.did_change(params)
+
+        self._wire.send(arrive)
 
     def did_save(self, params: Any) -> None:
-        assert self._lsp is not None
-        self._lsp.did_save(params)
+        self._wire.send(lambda: self._lsp.did_save(params) if self._lsp is not None else None)
 
     def did_close(self, params: Any) -> None:
-        assert self._lsp is not None
-        for path in self._world.paths:
-            if params.text_document.uri.endswith(path):
-                self._oracle.record(("told", self.number, path), None, "telling")
-        self._lsp.did_close(params)
+        path = self._path_of(params)
 
-    def _tell_of(self, params: Any) -> None:
-        for buffer in self.editor.buffers():
-            if buffer.uri == params.text_document.uri:
-                self._tell(buffer)
+        def arrive() -> None:
+            self._oracle.unknown.discard((self.number, path))
+            self._oracle.record(("told", self.number, path), None, "telling")
+            if self._lsp is not None:
+                self._lsp.did_close(params)
+
+        self._wire.send(arrive)
+
+    def _path_of(self, params: Any) -> str:
+        return next(path for path in self._world.paths if params.text_document.uri == uri_from_path(path))
 
     def _tell(self, buffer: MemoryBuffer) -> None:
         self._record("told", buffer, buffer.text, "telling")
-        self._oracle.compare(self.number, buffer.canonical_path)
 
     def _record(self, what: Any, buffer: MemoryBuffer, text: str | None, cause: str) -> None:
         self._oracle.record((what, self.number, buffer.canonical_path), text, cause)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-LINES: Final = 5
+LINES: Final = 3
 _AGENT_FIRST, _USER_FIRST, _COMMAND_FIRST = 0xAC00, 0x4E00, 0x3400
 _ANY: Final = re.compile("<a[0-9]{3}>|[\uac00-\ud7a3\u4e00-\u9fff\u3400-\u4dbf]")
 

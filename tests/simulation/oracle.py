@@ -22,9 +22,15 @@ Place: TypeAlias = tuple[str, int, str]
 
 @dataclass
 class Opening:
-    """One opening of a document. ``equal``: plain texts that the server was told while the disk held the same."""
+    """One opening of a document: the plain texts that the server was told, and those that the disk held meanwhile."""
 
-    equal: set[str] = field(default_factory=set)
+    told: set[str] = field(default_factory=set)
+    disk: set[str] = field(default_factory=set)
+
+    @property
+    def equal(self) -> set[str]:
+        """Texts of which nothing can be called unsaved: the disk held them too."""
+        return self.told & self.disk
 
 
 @dataclass
@@ -83,6 +89,8 @@ class Oracle:
         self.calls: list[Call] = []
         self.openings: dict[tuple[int, str], Opening] = {}
         self.now = 0
+        self.unknown: set[tuple[int, str]] = set()
+        """Documents, by editor and path, of which the tools know that they do not know the text."""
         self.saves: list[tuple[int, str, str | None]] = []
         self._by_mark: dict[str, Call] = {}
         self._states: dict[Place, tuple[list[int], list[str | None]]] = {}
@@ -133,7 +141,13 @@ class Oracle:
         marks = marks_in(text)
         if len(set(marks)) != len(marks):
             self.fault(f"{place}: something is there twice: {text!r}")
-        if place[0] == "told":
+        if place[0] == "disk":
+            for (_, path), opening in self.openings.items():
+                if path == place[2]:
+                    opening.disk.add(plain(text))
+        elif place[0] == "told":
+            if text is not None:
+                self.openings[place[1], place[2]].told.add(plain(text))
             for mark in marks:
                 if mark in self._by_mark:
                     self._by_mark[mark].was_heard_of = True
@@ -143,19 +157,20 @@ class Oracle:
                     call.unheard.append(call.landed.pop())
 
     def opened(self, desk: int, path: str) -> None:
-        self.openings[desk, path] = Opening()
-
-    def compare(self, desk: int, path: str) -> None:
-        """Take note of an open document that is as on disk."""
-        opening = self.openings.get((desk, path))
-        told = self.text(("told", desk, path))
-        if opening is not None and told is not None and plain(told) == plain(self.text(("disk", 0, path))):
-            opening.equal.add(plain(told))
+        """A document is told of anew."""
+        # A call that began before may hold the text against the file as it found it.
+        running = [call.start for call in self.calls if call.end is None]
+        times, texts = self._states[("disk", 0, path)]
+        first = max(bisect_right(times, min([self.now, *running])) - 1, 0)
+        self.openings[desk, path] = Opening(disk={plain(text) for text in texts[first:]})
 
     # --- what tools do -----------------------------------------------------------------------------------------
 
-    def changed_by_tool(self, place: Place, text: str | None, *, exactly: bool) -> None:
-        """A tool changed a text. ``exactly``: nothing else could have come in between (E7, E12)."""
+    def changed_by_tool(self, place: Place, text: str | None, *, exactly: bool, since: int = 0) -> None:
+        """A tool changed a text. ``exactly``: nothing else could have come in between (E7, E12).
+
+        Not so for calls that began before ``since``.
+        """
         before = self.text(place)
         had, has = marks_in(before), marks_in(text)
         new = [self._by_mark[mark] for mark in has if mark not in had and mark in self._by_mark]
@@ -165,6 +180,7 @@ class Oracle:
             return
         call = new[0]
         call.landed.append((self.now, place))
+        exactly = exactly and call.start >= since
         lost = {mark for mark in had if mark not in has}
         call.lost |= lost - set(marks_in(call.shown))
         if call.end is not None and not call.leaves_open and place[0] == "disk":
@@ -179,6 +195,8 @@ class Oracle:
     def _judge_disk_write(self, call: Call, before: str | None) -> None:
         """Nothing is ever written to disk behind a document that has more than the disk, or is the same (E2, E11)."""
         assert call.desk is not None
+        if (call.desk, call.path) in self.unknown:
+            self.fault(f"{call}: wrote to disk while the editor's text was not known")
         shown = self.text(("told", call.desk, call.path))
         if shown is None:
             return
@@ -266,7 +284,7 @@ class Oracle:
         disk = self.during(("disk", 0, call.path), call)
         desk = call.desk if call.desk is not None else -1
         # What an editor was asked to tell is what it shows; else what it told is all that anybody can know.
-        is_assured = "as last sent by the editor" not in header
+        is_assured = "in the open document" in header and "as last sent by the editor" not in header
         documents = self.during(("shown" if is_assured else "told", desk, call.path), call)
         is_document = "in the open document" in header
         texts = [text for text in (documents if is_document else disk) if text is not None and lines_of(text) == lines]

@@ -25,8 +25,8 @@ DENIED_S: Final = 0.25
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """``latencies``: see ``seams.after``; they are taken in turn. So are ``telling``: the delays, in hundredths of a
-    second, after which an editor tells what it does not tell at once.
+    """``latencies``, of threads, and ``wire``: see ``seams.after``; they are taken in turn. So are ``telling``: the
+    delays, in hundredths of a second, after which an editor tells what it does not tell at once.
 
     ``company``: who else works on the files.
     """
@@ -44,6 +44,7 @@ class Setting:
     ends_with_newline: bool = True
     is_open: bool = True
     latencies: tuple[int, ...] = (0,)
+    wire: tuple[int, ...] = (0,)
     telling: tuple[int, ...] = (15,)
 
     @property
@@ -59,6 +60,11 @@ class Setting:
         if self.rich.apply_edit:
             return self.rich_temperament.checks_document
         return self.temperament.stale != "applied" and self.temperament.checks == "newest"
+
+    @property
+    def compares_texts(self) -> bool:
+        """Whether an edit is for a text, rather than for a version of it."""
+        return self.in_process or (self.rich.apply_edit and self.rich_temperament.checks_document)
 
     @property
     def handles_files_exactly(self) -> bool:
@@ -83,7 +89,7 @@ class Setting:
         """
         if self.in_process:
             return False
-        slowest = max(self.telling) / 100
+        slowest = (max(self.telling) - min(self.wire)) / 100
         is_late = "when_flushed" in self._tells_edit
         counts_otherwise = self.temperament.counts == "code_points" and self.encoding != "utf-32"
         return (

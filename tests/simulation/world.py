@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from .setting import Setting
 
-WAITS: Final = (0, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, -5, -30, -120, -260, -3100)
+WAITS: Final = (0, 1, 2, 3, 4, 6, 8, 11, 15, 20, 27, 36, 50, -5, -30, -120, -260, -3100)
 """Turns of the loop before an action; negative: hundredths of a second."""
 
 NAMES: Final = ("a.txt", "b.txt")
@@ -68,7 +68,7 @@ class World:
         self._next = 0
         self._turns_left: int | None = 0
         self._is_in_action = False
-        self._latencies = self._telling = self._users_marks = self._commands_marks = 0
+        self._latencies = self._wire = self._telling = self._users_marks = self._commands_marks = 0
         self.desks: list[Desk] = []
         self._seen: dict[str, tuple[int, ...] | None] = {}
         self._tasks: list[tuple[Call, asyncio.Task[None]]] = []
@@ -102,6 +102,8 @@ class World:
             self.look_at_disk()
         for desk in self.desks:
             desk.settle(yes=False)
+        await asyncio.sleep(_LONG_S)
+        for desk in self.desks:
             desk.judge()
         for _, task in self._tasks:
             if task.done() and not task.cancelled():
@@ -129,6 +131,11 @@ class World:
     def latency(self) -> int:
         self._latencies += 1
         return self.setting.latencies[self._latencies % len(self.setting.latencies)]
+
+    def wire_latency(self) -> int:
+        """How long the next message takes."""
+        self._wire += 1
+        return self.setting.wire[self._wire % len(self.setting.wire)]
 
     def in_thread(self) -> None:
         self._between()
@@ -177,12 +184,6 @@ class World:
                 self.oracle.record(("disk", 0, path), text, cause)
             else:
                 self.oracle.changed_by_tool(("disk", 0, path), text, exactly=True)
-            self.compare(path)
-
-    def compare(self, path: str) -> None:
-        """Take note of the open documents that are as on disk."""
-        for desk in self.desks:
-            self.oracle.compare(desk.number, path)
 
     # --- the schedule ------------------------------------------------------------------------------------------
 
@@ -312,7 +313,8 @@ class World:
 
     def user_answers(self, who: int, where: int) -> None:
         self._desk(who).answer(yes=where % 4 != 0)
-        self._desk(who).answer_editor(where)
+        if self._desk(who).is_running:
+            self._desk(who).answer_editor(where)
 
     def user_redoes(self, who: int, where: int) -> None:  # noqa: ARG002  # as every action
         self._do(who, "redo")
@@ -322,30 +324,35 @@ class World:
         self._do(who, "rename", other)
 
     def editor_saves_by_itself(self, who: int, where: int) -> None:  # noqa: ARG002  # as every action
-        with self._desk(who).acting():
-            self._desk(who).editor.autosave()
+        if self._desk(who).is_running:
+            with self._desk(who).acting():
+                self._desk(who).editor.autosave()
 
     def editor_looks_at_disk(self, who: int, where: int) -> None:  # noqa: ARG002  # as every action
-        with self._desk(who).acting():
-            self._desk(who).editor.check_disk()
+        if self._desk(who).is_running:
+            with self._desk(who).acting():
+                self._desk(who).editor.check_disk()
 
     def editor_tells(self, who: int, where: int) -> None:
         client = self._desk(who).client
-        if client is not None and self._desk(who).access is not None:
+        if client is not None and self._desk(who).is_running:
             if where % 2:
                 client.release()
             client.flush()
 
-    def editor_dies_or_comes_back(self, who: int, where: int) -> None:  # noqa: ARG002  # as every action
+    def editor_dies_or_comes_back(self, who: int, where: int) -> None:
         desk = self._desk(who)
-        if desk.access is None:
-            desk.attach()
+        if desk.is_running:
+            desk.die(is_noticed=where % 2 == 0)
         else:
-            desk.die()
+            desk.attach()
+
+    def message_is_garbled(self, who: int, where: int) -> None:  # noqa: ARG002  # as every action
+        self._desk(who).garble(self._path(who))
 
     def _do(self, who: int, what: str, *arguments: str) -> None:
         desk, path = self._desk(who), self._path(who)
-        if desk.access is not None and any(buffer.path == path for buffer in desk.editor.buffers()):
+        if desk.is_running and any(buffer.path == path for buffer in desk.editor.buffers()):
             self.oracle.tell(f"the user of editor {desk.number} wants to {what}")
             with desk.acting():
                 getattr(desk.editor, what)(path, *arguments)
@@ -353,7 +360,7 @@ class World:
     def _opened(self, who: int) -> str | None:
         """The path, once it is open in the editor; None where there is no editor."""
         desk, path = self._desk(who), self._path(who)
-        if desk.access is None:
+        if not desk.is_running:
             return None
         if not any(buffer.path == path for buffer in desk.editor.buffers()):
             with desk.acting():
@@ -405,7 +412,7 @@ class World:
     # --- who and where -----------------------------------------------------------------------------------------
 
     def _path(self, who: int) -> str:
-        return self.paths[who % 4 == 3]
+        return self.paths[who == 3]
 
     def _desk(self, who: int) -> Desk:
         return self.desks[(who // 4) % len(self.desks)]
@@ -436,6 +443,7 @@ ACTIONS: Final[tuple[Callable[[World, int, int], None], ...]] = (
     World.command_renames,
     World.command_touches,
     World.editor_dies_or_comes_back,
+    World.message_is_garbled,
 )
 
 

@@ -16,6 +16,8 @@ from openbuffer.editor_access import EditorAbilities
 from openbuffer.editor_access.client_requests import RichCapabilities
 from openbuffer.editor_access.memory import EditorHabits
 from openbuffer.editor_access.memory_lsp import PLAIN, RICH, RichTemperament, Temperament
+from openbuffer.editor_access.memory_lsp import RICH_TEMPERAMENTS as RICH_NAMED
+from openbuffer.editor_access.memory_lsp import TEMPERAMENTS as NAMED
 
 from ..simulation.setting import Setting
 from ..simulation.world import ACTIONS, WAITS, Processes, World
@@ -81,25 +83,26 @@ HABITS = st.builds(
 )
 SETTINGS = st.builds(
     Setting,
-    temperament=st.one_of(HONEST, TEMPERAMENTS),
+    temperament=st.one_of(HONEST, st.sampled_from([*NAMED.values()]), TEMPERAMENTS),
     encoding=st.sampled_from(["utf-16", "utf-8", "utf-32"]),
     rich=st.one_of(st.just(PLAIN), st.just(RICH), ANNOUNCED),
-    rich_temperament=st.one_of(st.just(RichTemperament()), RICH_TEMPERAMENTS),
+    rich_temperament=st.one_of(st.just(RichTemperament()), st.sampled_from([*RICH_NAMED.values()]), RICH_TEMPERAMENTS),
     habits=st.one_of(st.just(EditorHabits()), HABITS),
     formats=st.sampled_from([False, False, True]),
     abilities=st.builds(EditorAbilities, flushes=st.booleans(), saves=st.booleans(), reloads=st.booleans()),
-    in_process=st.sampled_from([False, False, False, False, True]),
+    in_process=st.sampled_from([False] * 7 + [True]),
     company=st.sampled_from(["alone", "a process without an editor", "a process with an editor", "another editor"]),
     line_end=st.sampled_from(["\n", "\r\n"]),
     ends_with_newline=st.booleans(),
     is_open=st.sampled_from([True, True, True, False]),
     latencies=st.lists(st.sampled_from([0, 1, 2, 5, 9, -3, -40, -200]), min_size=1, max_size=3).map(tuple),
+    wire=st.lists(st.sampled_from([0, 1, 2, 4, 9, -1, -15]), min_size=1, max_size=3).map(tuple),
     telling=st.lists(st.sampled_from([15, 1, 5, 24, 90, 240, 400]), min_size=1, max_size=2).map(tuple),
 ).filter(lambda setting: not setting.is_beyond_the_tools)
 SCHEDULES = st.lists(
     st.tuples(st.integers(0, len(WAITS) - 1), st.integers(0, len(ACTIONS) - 1), st.integers(0, 7), st.integers(0, 29)),
-    min_size=3,
-    max_size=24,
+    min_size=6,
+    max_size=36,
 )
 _NUMBERS = itertools.count()
 
