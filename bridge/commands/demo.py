@@ -30,7 +30,7 @@ EXIT_CANNOT: Final = 2
 
 SAMPLE: Final = "apples\npears\ncherries\n"
 TYPED: Final = "cherries, the dark ones"
-RETYPED: Final = "cherries, all of them"
+RETYPED: Final = "pears, the ripe ones"
 RECIPE: Final = "Plum cake\n1. Halve the plums.\n2. Bake.\n"
 
 
@@ -136,17 +136,17 @@ class _Story:
         self._stage.step(
             "A stale edit is refused, whatever the editor says",
             "The agent wants plums for pears above the cherries. While the edit is on its way, the user types over the "
-            "third line again. The editor skips the edit, because it was made for an older text, and still answers "
+            "pears. The editor skips the edit, because it was made for an older text, and still answers "
             "`applied: true`. With a fresh look, what the agent asked to replace is not there any more.",
         )
-        await self._editor.type_when_edited(self._notes, 3, RETYPED)
+        await self._editor.type_when_edited(self._notes, 2, RETYPED)
         answer = await self._edit(f"pears\n{TYPED}", f"plums\n{TYPED}")
         await self._show(self._notes)
         applied = await self._editor.last_apply_answer()
         self._stage.claim("the editor answered `applied: true`", applied.get("applied") is True)
         not_done = answer.is_error and "nothing was changed" in answer.output
         self._stage.claim("Edit says that nothing was changed", not_done)
-        await self._claim_buffer("the editor has the user's lines and no plums", f"apricots\npears\n{RETYPED}\n")
+        await self._claim_buffer("the editor has the user's lines and no plums", f"apricots\n{RETYPED}\n{TYPED}\n")
 
     async def fresh_edit_lands_and_is_saved(self) -> None:
         self._stage.step(
@@ -157,7 +157,7 @@ class _Story:
         await self._editor.save(self._notes)
         await self._show(self._notes)
         self._stage.claim("Edit says that it is done", not answer.is_error)
-        everything = f"apricots\nplums\n{RETYPED}\n"
+        everything = f"apricots\n{RETYPED.replace('pears', 'plums')}\n{TYPED}\n"
         await self._claim_buffer("the editor shows both changes", everything)
         self._stage.claim("and the disk has the same", self._disk() == everything)
 

@@ -106,9 +106,9 @@ openbuffer demo: a headless editor, the server it started, an agent's tools
 
 3. A stale edit is refused, whatever the editor says
    The agent wants plums for pears above the cherries. While the edit is on its
-   way, the user types over the third line again. The editor skips the edit,
-   because it was made for an older text, and still answers `applied: true`.
-   With a fresh look, what the agent asked to replace is not there any more.
+   way, the user types over the pears. The editor skips the edit, because it was
+   made for an older text, and still answers `applied: true`. With a fresh look,
+   what the agent asked to replace is not there any more.
 
    the agent calls Edit
        filePath: "notes.txt"
@@ -116,14 +116,14 @@ openbuffer demo: a headless editor, the server it started, an agent's tools
        newString: "plums\\ncherries, the dark ones"
      > notes.txt: oldString was not found; nothing was changed. The most similar
        place: lines 2-3:
-     >      2  pears
-     >      3  cherries, all of them
+     >      2  pears, the ripe ones
+     >      3  cherries, the dark ones
 
    on disk: notes.txt                      in the editor: notes.txt (unsaved)
    -------------------------------------   -------------------------------------
    apples                                | apricots
-   pears                                   pears
-   cherries                              | cherries, all of them
+   pears                                 | pears, the ripe ones
+   cherries                              | cherries, the dark ones
 
    ok   the editor answered `applied: true`
    ok   Edit says that nothing was changed
@@ -144,8 +144,8 @@ openbuffer demo: a headless editor, the server it started, an agent's tools
    on disk: notes.txt                      in the editor: notes.txt (saved)
    -------------------------------------   -------------------------------------
    apricots                                apricots
-   plums                                   plums
-   cherries, all of them                   cherries, all of them
+   plums, the ripe ones                    plums, the ripe ones
+   cherries, the dark ones                 cherries, the dark ones
 
    ok   Edit says that it is done
    ok   the editor shows both changes
