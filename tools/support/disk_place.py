@@ -98,7 +98,18 @@ class DiskPlace:
         """Replace or create the file in one step."""
         self.look_at_editor()
         written = await run_blocking(context.cancellation, lambda: self._write(change, context.cancellation))
-        return Landed("Written to disk.", written.notes)
+        notes = (*written.notes, _AT_THE_SAME_MOMENT) if self._moved_in_editor() else written.notes
+        return Landed("Written to disk.", notes)
+
+    def _moved_in_editor(self) -> bool:
+        """No lock keeps an editor from opening the file between the last look and the writing."""
+        try:
+            self.look_at_editor()
+        except PlanOutdatedError:
+            return True
+        except ToolFailure:
+            return False  # what it shows is not known, and whoever asks for the document next is told so
+        return False
 
     def _write(self, change: Change, token: CancellationToken) -> atomic.Written:
         refuse_cancelled(self.path, token)
@@ -208,6 +219,10 @@ class OutdatedDocumentPlace(DiskPlace):
             return disk_hash(whole_content(now))
 
 
+_AT_THE_SAME_MOMENT = (
+    "the file was opened, closed or changed in the editor at the same moment; a document of it that is open may show "
+    "older text"
+)
 _SHOWS_OTHER_TEXT = "the editor says that it reloaded it, and still shows other text"
 _CANNOT_RELOAD = "this editor cannot be asked to reload it"
 _STILL_OLD = (

@@ -116,7 +116,7 @@ class DocumentPlace:
                 if not attempts_left:
                     raise
             else:
-                landed = await save_after_edit(self._found, self._editor, made, context)
+                landed = await save_after_edit(self._found, self._editor, made, context, holds_it=fitted.is_in)
                 if fitted.document.text is prepared.document.text:
                     return landed
                 lines = await run_blocking(context.cancellation, lambda moved=fitted: prepared.lines_at(moved))

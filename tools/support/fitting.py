@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from openbuffer.editor_access.rebase import rebased_edits
+from openbuffer.editor_access.text import holds_edits
 
 from ..errors import PlanOutdatedError
 
@@ -34,6 +35,10 @@ class Fitted:
         if edits is None:
             raise PlanOutdatedError(f"{newest.path}: was changed in the editor since the change was prepared.")
         return Fitted(newest, edits)
+
+    def is_in(self, text: str) -> bool:
+        """Whether a later text of the document certainly holds the edits; blocks."""
+        return holds_edits(self.document.text, self.edits, text)
 
     def lines_at(self, landed: Fitted) -> tuple[tuple[int, int], ...]:
         """For each edit, its line here and its line where it has been moved to, from 1; blocks."""

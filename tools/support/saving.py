@@ -6,16 +6,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from openbuffer.editor_access.client_requests import disk_hash
-from openbuffer.editor_access.errors import EditorAccessError
+from openbuffer.editor_access.errors import DocumentMovedError, EditorAccessError
 from openbuffer.editor_access.text import minimal_edits
 from openbuffer.editor_access.truth import Baseline, fingerprint, judge, same_text
 
-from ..errors import ToolFailure
+from ..errors import PlanOutdatedError, ToolFailure
 from .blocking import run_blocking
 from .disk_text import whole_content
 from .text_place import Landed, in_its_words
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from openbuffer.editor_access.port import Document, EditorFileAccess, FileOutcome
     from openbuffer.editor_access.truth import Truth
 
@@ -23,33 +25,83 @@ if TYPE_CHECKING:
     from .text_place import FoundPath
 
 _IN_DOCUMENT = "It is in the open document"
+_MOVED_ON = (
+    "It was made in the open document, which was changed further, closed or opened anew before it could be saved; "
+    "whether the change is still in it is not certain, and the editor was not asked to save it."
+)
+_ATTEMPTS = 5  # to be quicker than whoever types or edits at the same time
 
 
 async def save_after_edit(
-    found: FoundPath, editor: EditorFileAccess, document: Document, context: ToolContext
+    found: FoundPath,
+    editor: EditorFileAccess,
+    made: Document,
+    context: ToolContext,
+    *,
+    holds_it: Callable[[str], bool],
 ) -> Landed:
-    """Have the editor save ``document``, which the tool has just changed, where that is right; tell where it is now.
+    """Have the editor save ``made``, which the tool has just changed, where that is right; tell where the change is.
 
-    What goes wrong here is told, and never makes a failure of a change that was made.
+    When the document was changed again meanwhile, by another agent perhaps, its newest text is saved, if that still
+    holds the change (``holds_it``, which blocks). What goes wrong here is told, and never makes a failure of a change
+    that was made.
     """
     if not editor.abilities.saves:
         return Landed(f"{_IN_DOCUMENT}; nothing was saved to disk, which this editor cannot be asked to do.")
-    try:
-        baseline = await editor.baseline(document)
-        if editor.author_of_unsaved(document) == "user":
-            return Landed(f"{_IN_DOCUMENT}, beside unsaved changes of the user; nothing was saved to disk.")
-        before = await run_blocking(context.cancellation, lambda: _look(found, document, baseline))
-        if before.truth == "one_text":
-            return Landed(f"{_IN_DOCUMENT}, and on disk: the editor saved it by itself.")
-        if before.truth != "editor":
-            return _unsaved("the file on disk was changed at the same time")
-        outcome = await editor.save(document, disk_hash=before.disk_hash)
-    except (EditorAccessError, ToolFailure, OSError) as error:
-        return _unsaved(in_its_words(str(error)).rstrip("."))
+    document = made
+    for attempts_left in reversed(range(_ATTEMPTS)):
+        try:
+            return await _saved(found, editor, document, context)
+        except DocumentMovedError as error:
+            why = in_its_words(str(error)).rstrip(".")
+            newest = _newest(found, made)
+            if newest is None or not await run_blocking(context.cancellation, lambda n=newest: holds_it(n.text)):
+                return Landed(_MOVED_ON, ("read the file before you change it again",))
+            if not attempts_left:
+                return _unsaved(why)
+            document = newest
+        except (EditorAccessError, ToolFailure, PlanOutdatedError, OSError) as error:
+            return _unsaved(in_its_words(str(error)).rstrip("."))
+    raise AssertionError("unreachable: the last attempt returns")
+
+
+async def _saved(found: FoundPath, editor: EditorFileAccess, document: Document, context: ToolContext) -> Landed:
+    """Save the document as it is in ``document``.
+
+    Raises:
+        DocumentMovedError: it is something else by now; nothing was asked for.
+        EditorAccessError, ToolFailure, OSError: nothing was asked for, for another reason.
+    """
+    baseline = await editor.baseline(document)
+    author = editor.author_of_unsaved(document)
+    before = await run_blocking(context.cancellation, lambda: _look(found, document, baseline))
+    if before.truth == "one_text":
+        return Landed(f"{_IN_DOCUMENT}, and on disk: it was saved there at the same time.")
+    if before.truth != "editor" or author == "user":
+        _require_current(found, document)
+    if author == "user":
+        return Landed(f"{_IN_DOCUMENT}, beside unsaved changes of the user; nothing was saved to disk.")
+    if before.truth != "editor":
+        return _unsaved("the file on disk was changed at the same time")
+    outcome = await editor.save(document, disk_hash=before.disk_hash)
     try:
         return await _compared(found, editor, document, before, outcome, context)
     except (EditorAccessError, ToolFailure, OSError) as error:
         return _perhaps_saved(in_its_words(str(error)).rstrip("."))
+
+
+def _require_current(found: FoundPath, document: Document) -> None:
+    if found.open_document()[1] != document:
+        raise DocumentMovedError(f"{found.shown}: was changed or closed in the editor")
+
+
+def _newest(found: FoundPath, made: Document) -> Document | None:
+    """The document now; None where it is another one, or nobody knows."""
+    try:
+        newest = found.open_document()[1]
+    except (EditorAccessError, ToolFailure, PlanOutdatedError):
+        return None
+    return newest if newest is not None and newest.generation == made.generation else None
 
 
 @dataclass(frozen=True, slots=True)
