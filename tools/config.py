@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from .builtin.delete import create_delete_tool
 from .builtin.edit import create_edit_tool
 from .builtin.glob import create_glob_tool
+from .builtin.list_dir import create_list_dir_tool
 from .builtin.read import create_read_tool
 from .builtin.write import create_write_tool
 from .limits import FILE_MAX_BYTES, READ_OUTPUT_MAX_BYTES
@@ -57,7 +58,10 @@ def build_tools(config: ToolConfig) -> tuple[FunctionTool, ...]:
 
 def _searching(config: ToolConfig) -> tuple[FunctionTool, ...]:
     cwd, editor, text = config.roots, config.editor, config.descriptions
-    return (create_glob_tool(cwd=cwd, editor=editor, description=text.get("Glob")),)
+    return (
+        create_list_dir_tool(cwd=cwd, description=text.get("ListDir")),
+        create_glob_tool(cwd=cwd, editor=editor, description=text.get("Glob")),
+    )
 
 
 def _changing_files(config: ToolConfig) -> tuple[FunctionTool, ...]:

@@ -131,7 +131,9 @@ def test_a_hard_error_as_json_has_its_type(call: Any, tmp_path: Path) -> None:
 def test_an_unknown_tool_is_told_with_the_tools_there_are(call: Any) -> None:
     done = call("Raed", {})
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == snapshot("openbuffer: no tool is named 'Raed'; the tools are: Read, Write, Edit, Delete\n")
+    assert done.stderr == snapshot(
+        "openbuffer: no tool is named 'Raed'; the tools are: Read, Write, Edit, Delete, ListDir, Glob\n"
+    )
 
 
 def test_wrong_arguments_name_the_unknown_and_the_known(call: Any) -> None:

@@ -125,7 +125,7 @@ def test_the_table_of_tools_is_what_there_is() -> None:
     tools = build_tools(ToolConfig(roots=("/",)))
     schemas = {tool.name: tool.input_schema for tool in tools}
     assert told == {
-        name: [(argument, "" if argument in schema["required"] else "?") for argument in schema["properties"]]
+        name: [(argument, "" if argument in schema.get("required", ()) else "?") for argument in schema["properties"]]
         for name, schema in schemas.items()
     }
 

@@ -16,6 +16,7 @@ from openbuffer.tools.host import (
     create_delete_tool,
     create_edit_tool,
     create_glob_tool,
+    create_list_dir_tool,
     create_read_tool,
     create_write_tool,
 )
@@ -86,10 +87,11 @@ def test_the_numbers_told_are_the_numbers_enforced() -> None:
     assert "54321 bytes" in create_write_tool(cwd="/w", max_bytes=54_321).description
     assert f"{256 * 1024 * 1024} bytes" in create_write_tool(cwd="/w").description
     assert "4321 bytes" in create_glob_tool(cwd="/w", max_output_bytes=4_321).description
+    assert "4321 bytes" in create_list_dir_tool(cwd="/w", max_output_bytes=4_321).description
 
 
 @pytest.mark.contract("T8")
-@pytest.mark.parametrize("factory", FACTORIES)
+@pytest.mark.parametrize("factory", [*FACTORIES, create_list_dir_tool])
 def test_a_description_of_ones_own_is_used_verbatim(factory: Any) -> None:
     assert factory(cwd="/w", description=" Mine, with Grep. ").description == " Mine, with Grep. "
 
@@ -108,6 +110,7 @@ def test_a_description_of_ones_own_is_used_verbatim(factory: Any) -> None:
         ),
         (create_delete_tool, "Delete", ["path"], {Capability.FILE_WRITE}),
         (create_glob_tool, "Glob", ["pattern"], {Capability.FILE_READ}),
+        (create_list_dir_tool, "ListDir", [], {Capability.FILE_READ}),
     ],
 )
 def test_name_schema_and_capabilities(factory: Any, name: str, required: list[str], capabilities: set[Any]) -> None:
@@ -117,7 +120,7 @@ def test_name_schema_and_capabilities(factory: Any, name: str, required: list[st
     assert tool.declares_invocation
     assert tool.input_schema["type"] == "object"
     assert tool.input_schema["additionalProperties"] is False
-    assert tool.input_schema["required"] == required
+    assert tool.input_schema.get("required", []) == required
     properties = tool.input_schema["properties"]
     path = properties["filePath"] if "filePath" in properties else properties["path"]
     assert "Absolute path" in path["description"]
