@@ -33,7 +33,6 @@ OPEN: dict[str, str] = {
     "P1": COMMANDS,
     "P2": PIPELINE,
     "P4": SEARCH,
-    "F7": SEARCH,
     "F8": SEARCH,
     "F9": SEARCH,
     "E2": TRUTH,

@@ -237,10 +237,10 @@ def _header(search: _Search, newest: Newest, listed: int) -> str:
     if not parsed.path and not is_absolute(parsed.pattern):
         which = "the root" if len(roots.given) == 1 else f"the first of {len(roots.given)} roots"
         where += f" ({which}, as no path was given)"
-    found = f"match {printable(parsed.pattern)} below {where}"
+    found = f"{printable(parsed.pattern)} below {where}"
     if not newest.count:
-        return f"No files {found}."
-    files = "1 file" if newest.count == 1 else f"{newest.count} files"
+        return f"No files match {found}."
+    files = "1 file matches" if newest.count == 1 else f"{newest.count} files match"
     if listed == newest.count:
         return f"{files} {found}, newest first:"
     bound = f"limit {parsed.limit}" if listed == parsed.limit else f"at most {search.max_output_bytes} bytes of paths"

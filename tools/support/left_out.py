@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from heapq import nsmallest
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from .located import printable
@@ -15,17 +17,15 @@ _MOST_NAMED: Final = 5
 
 
 class FirstNames:
-    """The first few of many paths."""
+    """The first few of many paths, in their order."""
 
     def __init__(self) -> None:
         self._paths: list[str] = []
 
     def add(self, directory: str, names: Iterable[str]) -> None:
         """Take note of names in a directory; both relative to where the search began."""
-        for name in names:
-            if len(self._paths) >= _MOST_NAMED:
-                return
-            self._paths.append(f"{directory}/{name}" if directory else name)
+        paths = (f"{directory}/{name}" if directory else name for name in names)
+        self._paths = nsmallest(_MOST_NAMED, chain(self._paths, paths))
 
     def words(self, count: int) -> str:
         """What follows the number: a colon, the names, how many more there are; nothing where none was noted."""
@@ -55,16 +55,20 @@ def left_out(
         names = ignored_directories.words(tally.ignored_directories)
         lines.append(f"{what} that ignore files (.gitignore and the like) leave out ({how_to_see_ignored}){names}")
     if tally.ignored_files:
-        what = counted(tally.ignored_files, "name", "names")
+        what = counted(tally.ignored_files, "name that matches", "names that match")
         names = ignored.words(tally.ignored_files)
-        lines.append(f"{what} that match, but that ignore files leave out ({how_to_see_ignored}){names}")
+        lines.append(f"{what}, but that ignore files leave out ({how_to_see_ignored}){names}")
     for name, count in sorted(tally.pruned.items()):
         what = counted(count, "directory", "directories")
         lines.append(f"{what} named {name} (looked into where path or pattern has that name in it)")
     if tally.links:
-        lines.append(f"{counted(tally.links, 'link', 'links')} that match, not followed{links.words(tally.links)}")
+        lines.append(
+            f"{counted(tally.links, 'link that matches', 'links that match')}, not followed{links.words(tally.links)}"
+        )
     if tally.others:
-        lines.append(f"{counted(tally.others, 'name', 'names')} that match, of FIFOs, sockets or devices")
+        lines.append(
+            f"{counted(tally.others, 'FIFO, socket or device that matches', 'FIFOs, sockets or devices that match')}"
+        )
     if tally.denied:
         lines.append(f"{counted(tally.denied, 'name', 'names')} that permission rules keep from being read")
     if tally.unread.count:
