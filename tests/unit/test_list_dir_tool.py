@@ -128,7 +128,7 @@ async def test_a_tree_is_indented_without_what_is_ignored_or_pruned_and_says_so(
         "lib/\n  b.txt  9 bytes\n  loop -> " + str(root) + "\n  deep/\n    c.txt  14 bytes\n"
         "Left out:\n"
         "- 1 directory that ignore files (.gitignore and the like) leave out (respectGitignore false shows them): out\n"
-        "- 1 name that match, but that ignore files leave out (respectGitignore false shows them): x.log\n"
+        "- 1 name that ignore files leave out (respectGitignore false shows them): x.log\n"
         "- 1 directory named .git (looked into where path or pattern has that name in it)\n"
         "- 1 directory named node_modules (looked into where path or pattern has that name in it)"
     )

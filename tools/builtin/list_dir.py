@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from ..support.located import Located
 
 _CHAIN_MAX: Final = 32
-_LINKS: Final = " that match, not followed"
-_LISTED: Final = "of FIFOs, sockets or devices"
 _LINK_MAX_CHARS: Final = 300
 
 
@@ -205,7 +203,7 @@ def _tree(listing: _Listing, token: CancellationToken) -> str:
     named = PRUNED.intersection(located.path.split("/"))
     walk = Walk(located, token, ignoring=parsed.respect_gitignore, named=named, ordered=True)
     lines = _Lines(listing)
-    ignored, ignored_directories, links = FirstNames(), FirstNames(), FirstNames()
+    ignored, ignored_directories = FirstNames(), FirstNames()
     with closing(walk.slices()) as slices:
         for part in slices:
             ignored.add(part.path, part.ignored)
@@ -214,9 +212,8 @@ def _tree(listing: _Listing, token: CancellationToken) -> str:
             if part.path:
                 lines.add_directory("  " * (depth - 1) + printable(part.path.rpartition("/")[2]) + "/")
             lines.take(part, "  " * depth, with_directories=False)
-    reasons = left_out(walk.tally, ignored=ignored, ignored_directories=ignored_directories, links=links)
-    # Links and other kinds are in the list itself.
-    notes = [f"- {reason}" for reason in reasons if not reason.endswith(_LISTED) and _LINKS not in reason]
+    reasons = left_out(walk.tally, ignored=ignored, ignored_directories=ignored_directories, links=None)
+    notes = [f"- {reason}" for reason in reasons]
     output = [f"{_where(listing)}: {_entries(lines)}, recursively", *lines.lines]
     if notes:
         output += ["Left out:", *notes]

@@ -45,27 +45,31 @@ def left_out(
     *,
     ignored: FirstNames,
     ignored_directories: FirstNames,
-    links: FirstNames,
+    links: FirstNames | None,
     how_to_see_ignored: str = "respectGitignore false shows them",
 ) -> list[str]:
-    """One line per reason, each with the number, some names and the way to see them."""
+    """One line per reason, each with the number, some names and the way to see them.
+
+    Without ``links`` it is a list of everything there is: links and other kinds are in it, and nothing was to match.
+    """
     lines: list[str] = []
+    one, many = ("name", "names") if links is None else ("name that matches, but", "names that match, but")
     if tally.ignored_directories:
         what = counted(tally.ignored_directories, "directory", "directories")
         names = ignored_directories.words(tally.ignored_directories)
         lines.append(f"{what} that ignore files (.gitignore and the like) leave out ({how_to_see_ignored}){names}")
     if tally.ignored_files:
-        what = counted(tally.ignored_files, "name that matches", "names that match")
+        what = counted(tally.ignored_files, one, many)
         names = ignored.words(tally.ignored_files)
-        lines.append(f"{what}, but that ignore files leave out ({how_to_see_ignored}){names}")
+        lines.append(f"{what} that ignore files leave out ({how_to_see_ignored}){names}")
     for name, count in sorted(tally.pruned.items()):
         what = counted(count, "directory", "directories")
         lines.append(f"{what} named {name} (looked into where path or pattern has that name in it)")
-    if tally.links:
+    if tally.links and links is not None:
         lines.append(
             f"{counted(tally.links, 'link that matches', 'links that match')}, not followed{links.words(tally.links)}"
         )
-    if tally.others:
+    if tally.others and links is not None:
         lines.append(
             f"{counted(tally.others, 'FIFO, socket or device that matches', 'FIFOs, sockets or devices that match')}"
         )
