@@ -89,9 +89,11 @@ class EditFlight:
         self._timeouts = timeouts
         self._is_lost = is_lost
         self._sent_at = slot.revision
+        self._generation = None if slot.open is None else slot.open.generation
         self._reply: Reply | None = None
         self._held: Document | None = None
         self._before_held: tuple[str, ...] | None = None
+        self._is_perhaps_gone = False
         self._unsent = False
 
     async def carry_out(self, send: _Send) -> EditOutcome | None:
@@ -118,22 +120,28 @@ class EditFlight:
         """Look at each state as it comes: a user may undo what was done before anybody wakes."""
         if self._held is not None or opened is None or opened.out_of_sync is not None:
             return
-        if not self._holds(opened):
+        if self._holds(opened):
+            self._held = opened.snapshot(self._path)
+        elif not (self._checks_versions and opened.generation == self._generation):
+            # Otherwise nothing was changed in between, and some tell the edit itself in several messages.
             self._before_held = opened.buffer.pieces()
 
     def glimpse(self, opened: OpenDocument) -> None:
         """A user may also undo or change what was done before the client tells anything, which then tells all at once.
 
-        Such a state between two changes may be a part of the edit, so that it is no state from before the edit.
+        Such a state between two changes may be a part of the edit, so that it is no state from before the edit. And
+        somebody who types over a word has deleted it in between, which may be all that a short edit does.
         """
-        if self._held is None and len(opened.buffer) < _LARGE_CHARS:
-            self._holds(opened)
+        if self._held is not None or len(opened.buffer) >= _LARGE_CHARS or not self._holds(opened):
+            return
+        if self._intended.is_distinctive:
+            self._held = opened.snapshot(self._path)
+        else:
+            self._is_perhaps_gone = True
 
     def _holds(self, opened: OpenDocument) -> bool:
         buffer, intended = opened.buffer, self._intended
-        if buffer.has_in_a_line(intended.longest_line) and intended.judge(buffer.text) == "holds":
-            self._held = opened.snapshot(self._path)
-        return self._held is not None
+        return buffer.has_in_a_line(intended.longest_line) and intended.judge(buffer.text) == "holds"
 
     async def _ask(self, send: _Send) -> None:
         try:
@@ -222,12 +230,12 @@ class EditFlight:
             return self._unknown(f"its text is not known any more ({opened.out_of_sync})")
         verdict = self._intended.judge(opened.buffer.text)
         if reply.kind == "refused":
-            return self._refused(reply, nothing_changed=verdict == "lacks")
+            return self._refused(reply, nothing_changed=verdict == "lacks" and not self._is_perhaps_gone)
         if self._slot.revision == self._sent_at:
             said = "that it applied the edit" if reply.kind == "applied" else "neither yes nor no"
             waited = "" if reply.is_last_word else f" in {self._timeouts.text_s:g} s"
             return self._unknown(f"the editor answered {said}, and sent no changed text{waited}")
-        if verdict == "unclear":
+        if verdict == "unclear" or self._is_perhaps_gone:
             return self._unknown("its text was changed in a way that may or may not be this edit")
         return EditOutcome(
             kind="not_done",

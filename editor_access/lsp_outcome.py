@@ -45,6 +45,11 @@ class IntendedEdit:
         """Without this in one of its lines ``judge`` would certainly not say of a text that it holds the edit."""
         return self._longest_line
 
+    @property
+    def is_distinctive(self) -> bool:
+        """Whether it brings a text that hardly anybody types by chance at the same time."""
+        return len(self._longest_new) >= _DISTINCTIVE
+
     def spares(self, before: str, after: str) -> bool:
         """Whether what had changed by ``before`` is still in ``after``, the text that holds the edit."""
         before, after = plain_line_ends(before), plain_line_ends(after)
@@ -80,7 +85,7 @@ class IntendedEdit:
         A short one says little, for anybody types a letter, unless the text got exactly as long as it should.
         """
         old, new = self._between(text)
-        if len(self._longest_new) < _DISTINCTIVE and (not self._longest_new or len(new) - len(old) != self._growth):
+        if not self.is_distinctive and (not self._longest_new or len(new) - len(old) != self._growth):
             return False
         return new.count(self._longest_new) > old.count(self._longest_new)
 

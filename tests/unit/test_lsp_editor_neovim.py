@@ -104,45 +104,55 @@ async def test_a_text_that_gets_its_final_newline_is_replaced_to_beyond_its_last
     assert (edit.range.end.line, edit.range.end.character) == end
 
 
-class TellsAllAtOnce(Client):
-    """Makes the edit, and its user does something about it before anything is told: one didChange tells both."""
+class Tells(Client):
+    """Says that it made the edit, and tells these texts: several messages, or several changes of one."""
 
-    def __init__(self, then: tuple[str, str]) -> None:
+    def __init__(self, *messages: tuple[str, ...]) -> None:
         super().__init__()
-        self.then = then
+        self.messages = messages
         self.desk: Desk | None = None
 
     async def apply_edit(self, params: lsp.ApplyWorkspaceEditParams) -> lsp.ApplyWorkspaceEditResult:
         await super().apply_edit(params)
         assert self.desk is not None
-        uri, (edit,) = self.desk.uri, self.asked[-1].edits
-        assert isinstance(edit, lsp.TextEdit)
-        made = lsp.TextDocumentContentChangePartial(range=edit.range, text=edit.new_text)
-        old, new = self.then
-        end = lsp.Position(line=0, character=len(old))
-        undone = lsp.TextDocumentContentChangePartial(
-            range=lsp.Range(start=lsp.Position(line=0, character=0), end=end), text=new
-        )
-        document = lsp.VersionedTextDocumentIdentifier(uri=uri, version=9)
-        assert (
-            self.desk.editor.did_change(
-                lsp.DidChangeTextDocumentParams(text_document=document, content_changes=[made, undone])
-            )
-            is None
-        )
+        for version, texts in enumerate(self.messages, 9):
+            document = lsp.VersionedTextDocumentIdentifier(uri=self.desk.uri, version=version)
+            changes = [lsp.TextDocumentContentChangeWholeDocument(text=text) for text in texts]
+            told = lsp.DidChangeTextDocumentParams(text_document=document, content_changes=changes)
+            assert self.desk.editor.did_change(told) is None
         return lsp.ApplyWorkspaceEditResult(applied=True)
 
 
+async def told(file: Path, text: str, edit: tuple[str, str], *messages: tuple[str, ...]) -> EditOutcome:
+    """What becomes of an edit about which the client tells this."""
+    client = Tells(*messages)
+    client.desk = desk = Desk(file, text, is_neovim=True, client=client)
+    return await desk.replace(*edit)
+
+
 @pytest.mark.contract("E7")
-@pytest.mark.parametrize("now", ["a", "", "typed over"])
+@pytest.mark.parametrize("now", ["a\n", "\n", "typed over\n"])
 async def test_an_edit_that_the_user_undid_before_it_was_told_was_made(file: Path, now: str) -> None:
-    client = TellsAllAtOnce(("edited", now))
-    client.desk = desk = Desk(file, "a\n", is_neovim=True, client=client)
-    outcome = await desk.replace("a", "edited")
+    outcome = await told(file, "a\n", ("a", "edited"), ("edited\n", now))
     assert outcome.kind == "done"
     assert outcome.document is not None
     assert (outcome.document.text, outcome.document.version) == ("edited\n", 9)
-    assert desk.document.text == f"{now}\n"
+
+
+@pytest.mark.contract("E7")
+@pytest.mark.parametrize("edit", [("word", ""), ("word", "w"), ("word", "wo")])
+async def test_what_the_users_typing_over_a_word_passes_through_is_not_taken_for_a_short_edit(
+    file: Path, edit: tuple[str, str]
+) -> None:
+    outcome = await told(file, "word\n", edit, ("\n", "w\n", "wo\n", "won\n"))
+    assert outcome.kind == "unknown"
+
+
+@pytest.mark.contract("E7")
+async def test_an_edit_that_is_told_in_several_messages_was_made_over_nothing(file: Path) -> None:
+    # Neovim first has a blank line too many where the text gets its final newline, and then takes it away.
+    outcome = await told(file, "x\ny", ("x\ny", "a\n\n"), ("a\n\n\n",), ("a\n\n",))
+    assert outcome.kind == "done", outcome
 
 
 @pytest.mark.contract("E8")
