@@ -13,8 +13,7 @@ from collections import Counter
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 from unittest import mock
 
 import anyio
@@ -25,11 +24,12 @@ from openbuffer.editor_access.memory import MemoryEditor
 from openbuffer.editor_access.memory_lsp import PLAIN, RICH, MemoryLanguageClient, RichTemperament
 from openbuffer.tools import ToolExecutionError
 from openbuffer.tools.config import ToolConfig
-from openbuffer.tools.events import ToolFinished, ToolIntended, ToolRejected
 from openbuffer.tools.executor import create_tool_executor
 from openbuffer.tools.permissions import Decision
 from openbuffer.tools.support import atomic, disk_place, document_place, paths, saving, standing, unnamed_file
 from openbuffer.tools.support.disk_text import RootedDiskText
+
+from .interrupted_scenarios import AGENT, BASE, COMMAND, DRAFT, OTHER, Ending, Seen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
@@ -37,104 +37,11 @@ if TYPE_CHECKING:
 
     from openbuffer.tools.events import Event
 
-BASE: Final = "first\nsame\nlast\n"
-AGENT: Final = "AGENT"
-DRAFT: Final = "DRAFT"
-USER: Final = "USER"
-COMMAND: Final = "COMMAND"
-OTHER: Final = "OTHER"
-TOKENS: Final = (AGENT, DRAFT, USER, COMMAND, OTHER)
+    from .interrupted_scenarios import Happening, Scenario
 
 _TIMEOUTS: Final = EditTimeouts(reply_s=5, text_s=0.05, grace_s=0.02, promised_s=0.05, flush_s=2)
 _OTHERS_PATIENCE_S: Final = 0.02
 _END_S: Final = 20.0
-
-Tool = Literal["Read", "Edit", "Write"]
-TOOLS: Final[tuple[Tool, ...]] = ("Read", "Edit", "Write")
-ClientKind = Literal["plain", "rich", "prompting"]
-CLIENTS: Final[tuple[ClientKind, ...]] = ("plain", "rich", "prompting")
-Start = Literal["clean", "draft", "outdated", "closed", "no file"]
-STARTS: Final[tuple[Start, ...]] = ("clean", "draft", "outdated", "closed", "no file")
-
-
-@dataclass(frozen=True, slots=True)
-class Scenario:
-    """A call, the client of its editor, and how file and document stand to each other when it comes."""
-
-    tool: Tool
-    client: ClientKind
-    start: Start
-
-    def __str__(self) -> str:
-        return f"{self.tool}, {self.client}, {self.start}"
-
-    @property
-    def arguments(self) -> Mapping[str, Any]:
-        """The call's, its path aside."""
-        return {
-            "Read": {},
-            "Edit": {"oldString": "same", "newString": AGENT},
-            "Write": {"content": f"{AGENT}\nwritten\n"},
-        }[self.tool]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Happening:
-    """Something that happens during a call.
-
-    ``brings`` the marks that it puts into a text; ``may_lose`` those that it may take out of one, as somebody wanted.
-    ``saves_over``: what a tool has written to disk before may be lost as well. ``ends`` the call as cancelled.
-    ``leaves_workable``: afterwards the file can be edited as if nothing had happened.
-    """
-
-    act: Callable[[World], object]
-    brings: frozenset[str] = frozenset()
-    may_lose: frozenset[str] = frozenset()
-    saves_over: bool = False
-    ends: bool = False
-    leaves_workable: bool = False
-
-
-@dataclass(slots=True)
-class Ending:
-    """What became of the call: its result, or what it raised."""
-
-    result: Any = None
-    error: BaseException | None = None
-    cancelled: bool = False
-
-    @property
-    def success(self) -> bool:
-        """Whether it said that it did what it was asked to."""
-        return self.result is not None and bool(self.result.success)
-
-    @property
-    def text(self) -> str:
-        """What the model is told."""
-        if self.result is not None:
-            return str(self.result.value["output"]) + str(self.result.value.get("error") or "")
-        return "" if self.error is None else str(self.error)
-
-
-@dataclass(slots=True)
-class Seen:
-    """Every text that document and file were seen to hold, in their order."""
-
-    shown: list[str | None] = field(default_factory=list[str | None])
-    disk: list[str | None] = field(default_factory=list[str | None])
-
-    def ever(self, mark: str) -> bool:
-        """Whether the mark was in any of them."""
-        return self.ever_shown(mark) or self.ever_on_disk(mark)
-
-    def ever_shown(self, mark: str) -> bool:
-        """Whether the document ever held it."""
-        return any(mark in text for text in self.shown if text)
-
-    def ever_on_disk(self, mark: str) -> bool:
-        """Whether the file ever held it."""
-        return any(mark in text for text in self.disk if text)
-
 
 _is_other: Final[ContextVar[bool]] = ContextVar("_is_other", default=False)
 """Whether another agent's call runs."""
@@ -207,8 +114,9 @@ class World:
 
     async def run(self) -> Ending:
         """Call the tool, and let it happen."""
-        await self._begin()
+        await self.begin()
         before = _held_resources()
+        self._runs = True
         self.task = asyncio.create_task(self._call())
         prompts = asyncio.create_task(self._answer_prompts())
         try:
@@ -225,7 +133,8 @@ class World:
         await self._judge_resources(before)
         return ending
 
-    async def _begin(self) -> None:
+    async def begin(self) -> None:
+        """Have everything as it is when the call comes."""
         start = self.scenario.start
         if start == "no file":
             self.file.unlink()
@@ -240,7 +149,6 @@ class World:
             self.file.write_text(f"{COMMAND}\n{BASE}")
         self.client.flush()
         self.look()
-        self._runs = True
 
     async def settle(self) -> None:
         """Until the adapter knows what was on disk."""
@@ -568,108 +476,9 @@ def watched_tools(current: Callable[[], World | None]) -> Generator[None]:
         yield
 
 
-# --- what must be true -----------------------------------------------------------------------------------------------
-
-
-def judge(world: World, ending: Ending, happening: Happening) -> list[str]:
-    """What is wrong about this run."""
-    faults = list(world.faults)
-    checks = [_judge_marks, _judge_words, _judge_cancel, _judge_log]
-    for check in checks:
-        faults += check(world, ending, happening)
-    is_in_the_gap = (
-        world.step_of_act.startswith("the last look at the file is about") and "at the same moment" in ending.text
-    )
-    if world.wrote_behind and not is_in_the_gap:
-        faults.append("the file was written behind an editor that had it open")
-    if world.outside_changed():
-        faults.append("something outside of the root was changed")
-    return faults
-
-
-def _judge_marks(world: World, ending: Ending, happening: Happening) -> list[str]:
-    """Nothing of the user's, of a command's or of another agent's is lost."""
-    started = {"draft": {DRAFT}, "no file": {DRAFT}, "outdated": {COMMAND}}.get(world.scenario.start, set[str]())
-    replaced = "".join(_knowingly_replaced(world))
-    faults: list[str] = []
-    is_told = "may be gone; tell the user" in ending.text
-    marks = set[str]() if is_told else (started | world.brought) - happening.may_lose
-    faults += [f"{mark} is lost" for mark in marks if not is_there(world, mark) and mark not in replaced]
-    may_go = AGENT in happening.may_lose or (happening.saves_over and world.acted_after_agent)
-    if ending.success and world.scenario.tool != "Read" and not may_go and not is_there(world, AGENT):
-        faults.append("the call succeeded, and its text is nowhere")
-    return faults
-
-
 def is_there(world: World, mark: str) -> bool:
+    """Whether a document or a file below the root holds the mark."""
     if any(mark in buffer.text for buffer in world.editor.buffers()):
         return True
     files = [path for path in world.root.rglob("*") if path.is_file() and not path.is_symlink()]
     return any(mark in path.read_text() for path in files)
-
-
-def _knowingly_replaced(world: World) -> list[str]:
-    intents = [event for event in world.log if isinstance(event, ToolIntended) and event.change is not None]
-    return [hunk.before for intent in intents[-1:] for hunk in (intent.change.hunks if intent.change else ())]
-
-
-def _judge_words(world: World, ending: Ending, happening: Happening) -> list[str]:
-    """The result says what is so."""
-    text, seen, faults = ending.text, world.seen, list[str]()
-    if "failed unexpectedly" in text:
-        faults.append("the tool crashed")
-    if world.scenario.tool == "Read":
-        if ending.success and _read_text(text) not in {*seen.shown, *seen.disk}:
-            faults.append("Read gave a text that was never there")
-        return faults
-    if ending.success and not seen.ever(AGENT):
-        faults.append("the call succeeded, and its text was never anywhere")
-    if "othing was changed" in text and not ending.success and is_there(world, AGENT):
-        faults.append("the result says that nothing was changed, and something was")
-    if "and saved to disk" in text and not seen.ever_on_disk(AGENT):
-        faults.append("the result says that it was saved, and it never was on disk")
-    unsaved = "not saved to disk" in text or "nothing was saved to disk" in text
-    if unsaved and seen.ever_on_disk(AGENT) and "saves" not in _names(happening):
-        faults.append("the result says that it was not saved, and it was on disk")
-    if "Written to disk" in text and not seen.ever_on_disk(AGENT):
-        faults.append("the result says that it was written to disk, and it never was")
-    failed = not ending.success and not ending.cancelled
-    doubts = ("not known", "unknown", "may ", "Read the file", "read it", "was not made in the open document as")
-    if failed and is_there(world, AGENT) and not any(doubt in text for doubt in doubts):
-        faults.append("the call failed, its text was there, and the result does not say that it may be")
-    return faults
-
-
-def _names(happening: Happening) -> str:
-    return getattr(happening.act, "__name__", "")
-
-
-def _read_text(output: str) -> str:
-    header, *lines = output.split("\n")
-    text = "\n".join(line.split("\t", 1)[1] for line in lines if "\t" in line)
-    return text if "no line end after the last line" in header or not text else text + "\n"
-
-
-def _judge_cancel(world: World, ending: Ending, happening: Happening) -> list[str]:
-    last = world.steps[-1].startswith(("ToolFinished", "ToolRejected"))
-    if happening.ends and not ending.cancelled and not last:
-        return [f"the cancelled call ended as {ending.text[:80]!r}"]
-    return ["the call was cancelled by nobody"] if ending.cancelled and not happening.ends else []
-
-
-def _judge_log(world: World, ending: Ending, happening: Happening) -> list[str]:  # noqa: ARG001  # of the list of checks
-    """Each intent has its outcome, and the last one is that of the call."""
-    intents = [event.attempt for event in world.log if isinstance(event, ToolIntended)]
-    outcomes = [event for event in world.log if isinstance(event, ToolFinished)]
-    rejections = [event for event in world.log if isinstance(event, ToolRejected)]
-    faults: list[str] = []
-    without = set(intents) - {event.attempt for event in outcomes}
-    if without or len(set(intents)) != len(intents):
-        faults.append(f"intents {intents} have the outcomes {[(e.attempt, e.outcome) for e in outcomes]}")
-    if not outcomes and not rejections:
-        faults.append("the log tells nothing of the end of the call")
-    if ending.success and (rejections or outcomes[-1].outcome != "succeeded"):
-        faults.append("the log tells another end than the result")
-    if isinstance(world.log[-1], ToolFinished) and world.log[-1].outcome == "outdated":
-        faults.append("the last outcome is that it starts over")
-    return faults

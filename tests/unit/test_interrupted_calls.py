@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import os
 import shutil
@@ -10,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from .interrupted_world import (
+from .interrupted_judgement import judge
+from .interrupted_scenarios import (
     AGENT,
     BASE,
     CLIENTS,
@@ -22,10 +24,8 @@ from .interrupted_world import (
     ClientKind,
     Happening,
     Scenario,
-    World,
-    judge,
-    watched_tools,
 )
+from .interrupted_world import World, watched_tools
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -335,3 +335,21 @@ async def test_what_is_typed_before_the_editor_has_told_its_text_is_read(
     for step in quiet.steps[: quiet.steps.index(last) + 1]:
         world = worlds(scenario, step, what)
         assert f"1\t{USER}\n" in (await world.run()).text, step
+
+
+@pytest.mark.parametrize("client", ["rich", "plain"])
+async def test_edits_of_one_document_at_the_same_time_all_land_and_say_where_they_are(
+    worlds: Callable[..., World], client: ClientKind
+) -> None:
+    world = worlds(Scenario("Edit", client, "clean"))
+    await world.begin()
+    calls = [
+        world.executor.call("Edit", {"filePath": world.path, "oldString": line, "newString": line.upper()})
+        for line in BASE.split()
+    ]
+    for result in await asyncio.gather(*calls):
+        assert result.success, result.value["error"]
+        assert ("on disk" in result.value["output"] or "saved to disk." in result.value["output"]) == (client == "rich")
+        assert "was not saved" not in result.value["output"]
+    assert world.shown == BASE.upper()
+    assert world.disk == (BASE.upper() if client == "rich" else BASE)
