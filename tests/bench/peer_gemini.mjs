@@ -1,4 +1,4 @@
-// Runs gemini-cli's own read and edit tools: `node peer_gemini.mjs LIBRARY WORKSPACE`, one JSON line in, one out, as in
+// Runs gemini-cli's own read, edit and glob tools: `node peer_gemini.mjs LIBRARY WORKSPACE`, one JSON line in, one out, as in
 // peer_worker.py. The configuration is the one that the library's own tests use: no model, no telemetry.
 import { createInterface } from "node:readline";
 import { writeSync } from "node:fs";
@@ -9,23 +9,33 @@ const load = async (file) => import(`${library}/${file}`);
 const { makeFakeConfig } = await load("test-utils/config.js");
 const { ReadFileTool } = await load("tools/read-file.js");
 const { EditTool } = await load("tools/edit.js");
+const { GlobTool } = await load("tools/glob.js");
 
 const config = makeFakeConfig({ targetDir: workspace, cwd: workspace, disableLLMCorrection: true });
 const reader = new ReadFileTool(config, undefined);
 const editor = new EditTool(config, undefined);
+const globber = new GlobTool(config, undefined);
 
 async function work(order) {
   const abortSignal = new AbortController().signal;
   const start = performance.now();
-  const invocation =
-    order.op === "edit"
-      ? editor.build({ file_path: order.path, instruction: "bench", old_string: order.old, new_string: order.new })
-      : reader.build({ file_path: order.path, start_line: order.first, end_line: order.last });
+  const invocation = built(order);
   const result = await invocation.execute({ abortSignal });
   const seconds = (performance.now() - start) / 1000;
   if (result.error) return { reason: `refuses: ${result.error.message.slice(0, 100)}` };
   if (order.expect && !result.llmContent.includes(order.expect)) return { reason: "answered something else" };
   return { seconds };
+}
+
+function built(order) {
+  switch (order.op) {
+    case "glob":
+      return globber.build({ pattern: order.pattern });
+    case "edit":
+      return editor.build({ file_path: order.path, instruction: "bench", old_string: order.old, new_string: order.new });
+    default:
+      return reader.build({ file_path: order.path, start_line: order.first, end_line: order.last });
+  }
 }
 
 for await (const line of createInterface({ input: process.stdin })) {

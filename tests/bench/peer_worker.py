@@ -1,7 +1,7 @@
 """Runs in the peers' environment: ``peer_worker.py deepagents|openhands WORKSPACE``, one JSON line in, one out.
 
-In: ``{"op": "read", "path", "first", "last", "numbered", "expect"}``, lines counted from 1, or
-``{"op": "edit", "path", "old", "new"}``.
+In: ``{"op": "read", "path", "first", "last", "numbered", "expect"}``, lines counted from 1,
+``{"op": "edit", "path", "old", "new"}``, or ``{"op": "glob", "pattern", "expect"}``.
 Out: ``{"seconds"}`` of the call alone, or ``{"reason"}`` why there is no number.
 """
 
@@ -33,13 +33,23 @@ def main() -> None:
 
 
 def deepagents(workspace: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """The backend behind deepagents' read_file and edit_file, with the numbering that read_file adds."""
+    """The backend behind deepagents' read_file, edit_file and glob, with the numbering that read_file adds."""
     backend = importlib.import_module("deepagents.backends.filesystem").FilesystemBackend(
         root_dir=workspace, virtual_mode=True
     )
     number_lines = importlib.import_module("deepagents.backends.utils").format_content_with_line_numbers
 
+    def glob(order: dict[str, Any]) -> dict[str, Any]:
+        start = time.perf_counter()
+        result = backend.glob(order["pattern"], "/")
+        seconds = time.perf_counter() - start
+        if result.error or result.truncated:
+            return {"reason": f"gives up: {result.error or 'its own time budget is over'}"[:100]}
+        return _answer(seconds, "\n".join(found["path"] for found in result.matches), order)
+
     def work(order: dict[str, Any]) -> dict[str, Any]:
+        if order["op"] == "glob":
+            return glob(order)
         path = order["path"].removeprefix(workspace)
         start = time.perf_counter()
         if order["op"] == "edit":

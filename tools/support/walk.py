@@ -226,10 +226,9 @@ class Walk:
                 frame.pending.extend(part.directories)
 
     def _read_rules(self, frame: _Frame, part: Slice, *, is_whole: bool) -> None:
-        if is_whole:
-            present = SPECIAL_NAMES.intersection(part.files) | SPECIAL_NAMES.intersection(part.directories)
-        else:
-            present = {name for name in SPECIAL_NAMES if _exists(name, frame.fd)}
+        if is_whole and SPECIAL_NAMES.isdisjoint(part.files) and SPECIAL_NAMES.isdisjoint(part.directories):
+            return
+        present = {name for name in SPECIAL_NAMES if _exists(name, frame.fd)}
         if present:
             path = self._absolute(frame.path)
             frame.rules = frame.rules.with_files_of(present, frame.fd, path, self._reader)
@@ -263,8 +262,10 @@ class Walk:
             part.directories = [name for name in directories if name in kept]
             part.ignored_directories = [name for name in directories if name not in kept]
             tally.ignored_directories += len(part.ignored_directories)
-        part.files = self._not_ignored(rules, part.files, part)
-        part.links = self._not_ignored(rules, part.links, part)
+        if part.files:
+            part.files = self._not_ignored(rules, part.files, part)
+        if part.links:
+            part.links = self._not_ignored(rules, part.links, part)
         if part.others:
             kept = set(self._not_ignored(rules, [name for name, _ in part.others], part))
             part.others = [other for other in part.others if other[0] in kept]
@@ -294,7 +295,7 @@ class Walk:
         """Open a directory that waited; None where that is not to be had."""
         path = f"{parent.path}/{name}" if parent.path else name
         absolute = self._absolute(path)
-        if len(os.fsencode(absolute)) >= PATH_MAX_CHARS:
+        if len(absolute) >= PATH_MAX_CHARS // 4 and len(os.fsencode(absolute)) >= PATH_MAX_CHARS:
             self.tally.unread.add(absolute[:200] + "...", "the path is too long")
             return None
         try:
