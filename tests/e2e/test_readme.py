@@ -120,7 +120,7 @@ def test_the_neovim_example_reads_and_edits_what_is_not_saved(
 def test_the_table_of_tools_is_what_there_is() -> None:
     from openbuffer.tools.config import ToolConfig, build_tools
 
-    table = re.findall(r"^\| `(\w+)` \| (`\w+`.*) \|$", README, re.MULTILINE)
+    table = re.findall(r"^\| `(\w+)` \| (`\w+\??`.*) \|$", README, re.MULTILINE)
     told = {name: re.findall(r"`(\w+)(\??)`", arguments) for name, arguments in table}
     tools = build_tools(ToolConfig(roots=("/",)))
     schemas = {tool.name: tool.input_schema for tool in tools}
