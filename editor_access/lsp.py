@@ -295,7 +295,9 @@ class LspEditor:
 
     def _outgoing(self, opened: OpenDocument, wanted: Sequence[TextEdit]) -> list[lsp.TextEdit]:
         avoid = self._encoding != "utf-32" and not self._is_neovim and not self._rich.can.apply_edit
-        outgoing = outgoing_edits(opened.buffer.text, wanted, avoid_columns_beyond_bmp=avoid)
+        outgoing = outgoing_edits(
+            opened.buffer.text, wanted, avoid_columns_beyond_bmp=avoid, counts_bytes=self._encoding == "utf-8"
+        )
         return [_on_the_wire(opened, edit) for edit in outgoing]
 
     async def _apply_plainly(self, opened: OpenDocument, edits: list[lsp.TextEdit], label: str) -> EditAnswer | None:

@@ -2,8 +2,9 @@ r"""The shape in which edits go out, so that every editor applies them alike; pu
 
 - No edit begins or ends between ``\r`` and ``\n``: no position names that place.
 - None inserts on the line after the last one: Neovim has no such line and adds a blank one.
-- Where characters beyond the BMP precede a boundary in its line, the edit is widened to where the line begins or the
-  next one does: some clients count columns in code points whatever was negotiated, but all agree on column 0.
+- Where characters beyond the BMP precede a boundary in its line (with UTF-8, characters beyond ASCII), the edit is
+  widened to where the line begins or the next one does: some clients count columns in code points whatever was
+  negotiated, but all agree on column 0.
 - A byte-order mark is the file's, not the text's: none goes out for the start of a document.
 """
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _LONE_RETURN = re.compile(r"\r(?!\n)")
 _BEYOND_BMP = re.compile("[\U00010000-\U0010ffff]")
+_BEYOND_ASCII = re.compile("[^\x00-\x7f]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _BOM = "\ufeff"
 
@@ -45,20 +47,27 @@ def effective_edits(text: str, edits: Sequence[TextEdit]) -> list[TextEdit]:
     return _rendered(text, spans)
 
 
-def outgoing_edits(text: str, edits: Sequence[TextEdit], *, avoid_columns_beyond_bmp: bool) -> list[TextEdit]:
-    """The same change (of ``effective_edits``) in the shape described above: ascending, never touching."""
+def outgoing_edits(
+    text: str, edits: Sequence[TextEdit], *, avoid_columns_beyond_bmp: bool, counts_bytes: bool = False
+) -> list[TextEdit]:
+    """The same change (of ``effective_edits``) in the shape described above: ascending, never touching.
+
+    ``counts_bytes``: UTF-8 was negotiated, so that columns after any character beyond ASCII are to be avoided.
+    """
+    disputed = _BEYOND_ASCII if counts_bytes else _BEYOND_BMP
     spans: list[_Span] = []
     for edit in edits:
         start, end = edit.start, edit.end
         if avoid_columns_beyond_bmp:
-            start, end = _agreed_start(text, start), _agreed_end(text, end)
+            start, end = _agreed_start(text, start, disputed), _agreed_end(text, end, disputed)
         _add(spans, _Span(start, end, [edit]))
     outgoing = _rendered(text, spans)
     if outgoing and outgoing[-1].end == len(text):
         last = outgoing.pop()
         moved = _off_the_last_line(text, last)
         if not (
-            avoid_columns_beyond_bmp and (_ends_beyond_bmp(text) or _agreed_start(text, moved.start) != moved.start)
+            avoid_columns_beyond_bmp
+            and (_ends_disputed(text, disputed) or _agreed_start(text, moved.start, disputed) != moved.start)
         ):
             last = moved
         if outgoing and outgoing[-1].end == last.start:
@@ -118,27 +127,27 @@ def _outside_line_ends(text: str, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-def _agreed_start(text: str, at: int) -> int:
-    if at == len(text) and _ends_beyond_bmp(text):
+def _agreed_start(text: str, at: int, disputed: re.Pattern[str]) -> int:
+    if at == len(text) and _ends_disputed(text, disputed):
         # An addition at the end: no column of the line before is agreed on but its first.
         return _line_start(text, at - _line_end_before(text, at))
     line = _line_start(text, at)
-    return line if _BEYOND_BMP.search(text, line, at) else at
+    return line if disputed.search(text, line, at) else at
 
 
-def _agreed_end(text: str, at: int) -> int:
-    if not _BEYOND_BMP.search(text, _line_start(text, at), at):
+def _agreed_end(text: str, at: int, disputed: re.Pattern[str]) -> int:
+    if not disputed.search(text, _line_start(text, at), at):
         return at
     # The end of this line has a column that clients disagree on; the start of the next one has not.
     found = _LINE_END.search(text, at)
     return found.end() if found else len(text)
 
 
-def _ends_beyond_bmp(text: str) -> bool:
-    """Whether a final line end follows a line that holds characters beyond the BMP."""
+def _ends_disputed(text: str, disputed: re.Pattern[str]) -> bool:
+    """Whether a final line end follows a line that holds disputed characters."""
     length = _line_end_before(text, len(text))
     end = len(text) - length
-    return length > 0 and _BEYOND_BMP.search(text, _line_start(text, end), end) is not None
+    return length > 0 and disputed.search(text, _line_start(text, end), end) is not None
 
 
 def _line_end_before(text: str, at: int) -> int:

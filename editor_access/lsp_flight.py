@@ -132,7 +132,12 @@ class EditFlight:
         Such a state between two changes may be a part of the edit, so that it is no state from before the edit. And
         somebody who types over a word has deleted it in between, which may be all that a short edit does.
         """
-        if self._held is not None or len(opened.buffer) >= _LARGE_CHARS or not self._holds(opened):
+        if self._held is not None or len(opened.buffer) >= _LARGE_CHARS:
+            return
+        if not self._holds(opened):
+            if not self._checks_versions and self._intended.judge(opened.buffer.text) == "lacks":
+                # It was typed before the edit was made, which can have covered it.
+                self._before_held = opened.buffer.pieces()
             return
         if self._intended.is_distinctive:
             self._held = opened.snapshot(self._path)
