@@ -1,4 +1,4 @@
-"""Listing and globbing 90,000 files and 1,920, beside ripgrep and the peers. See README.md and big_tree.py.
+"""Listing and globbing a large tree (90,000 files) and a small one, beside ripgrep and the peers. See README.md.
 
 The first two tables are processor time, since ripgrep uses several cores and we use one; the last two are the time that
 a caller waits. Everything is in the page cache. Some nested ignore files are added to the tree, so that they count.

@@ -92,7 +92,7 @@ async def test_exactly_as_many_as_the_limit_are_not_called_cut_and_one_more_is(r
         "3 files match * below R (the root, as no path was given), newest first:\nR/a\nR/b\nR/c"
     )
     assert await glob(root, "*", limit=2) == (
-        "3 files match * below R (the root, as no path was given); the 2 newest are listed, 1 older ones are not "
+        "3 files match * below R (the root, as no path was given); the 2 newest are listed, 1 older one is not "
         "(limit 2):\nR/a\nR/b"
     )
 
@@ -107,7 +107,7 @@ async def test_a_thousand_are_listed_by_default_and_all_are_counted(root: Path) 
     os.utime(root / "new", (0, 0))
     cut = await glob(root, "**/*")
     assert cut.startswith("1001 files match **/* below R")
-    assert "the 1000 newest are listed, 1 older ones are not (limit 1000):" in cut
+    assert "the 1000 newest are listed, 1 older one is not (limit 1000):" in cut
     assert "R/new" not in cut
 
 
@@ -408,3 +408,36 @@ async def test_it_is_in_the_one_list_of_tools_and_runs_through_the_pipeline(root
     executor = create_tool_executor(ToolConfig(roots=(root,), writes=False, descriptions={"Glob": "Mine."}))
     result = await executor.call("Glob", {"pattern": "*.py"})
     assert f"{root}/a.py" in result.value["output"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.contract("F7")
+@pytest.mark.parametrize(("directories", "files"), [(1, 200_000), (2_000, 100)])
+async def test_two_hundred_thousand_files_are_counted_and_the_newest_listed(
+    root: Path, directories: int, files: int
+) -> None:
+    for number in range(directories):
+        (root / f"d{number}").mkdir()
+        fd = os.open(root / f"d{number}", os.O_RDONLY)
+        for each in range(files):
+            os.mknod(f"f{each}", 0o100600, dir_fd=fd)
+        os.close(fd)
+    make(root, "d0/new")
+    os.utime(root / "d0/new", (9_000_000_000, 9_000_000_000))
+    lines = (await glob(root, "**/*")).splitlines()
+    assert lines[0].startswith(f"{directories * files + 1} files match **/* below R")
+    assert lines[1] == "R/d0/new"
+    assert len([line for line in lines if line.startswith("R/")]) == 1_000
+
+
+@pytest.mark.contract("F7", "T4")
+async def test_a_directory_that_cannot_be_read_is_an_ordinary_failure(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreadable(_fd: int) -> Any:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(walking.os, "scandir", unreadable)
+    result = await invocation(root, "*")
+    assert result.error == f"{root}: cannot be searched (Permission denied)."

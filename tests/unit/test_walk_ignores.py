@@ -46,7 +46,9 @@ def compare_with_ripgrep(tree: dict[str, Any]) -> None:
         root = build(Path(os.path.realpath(folder)), tree)
         with home_of(root):
             assert walked(root)[0] == listed_by_ripgrep(root, program)
-            if (root / "a").is_dir():
+            # Anchored patterns of the user's own file are about the repository, as in git; ripgrep takes the directory
+            # that it was started in.
+            if (root / "a").is_dir() and "/" not in tree["global"]:
                 assert walked(root, "a")[0] == listed_by_ripgrep(root, program, "a")
 
 

@@ -244,7 +244,8 @@ def _header(search: _Search, newest: Newest, listed: int) -> str:
     if listed == newest.count:
         return f"{files} {found}, newest first:"
     bound = f"limit {parsed.limit}" if listed == parsed.limit else f"at most {search.max_output_bytes} bytes of paths"
-    return f"{files} {found}; the {listed} newest are listed, {newest.count - listed} older ones are not ({bound}):"
+    older = counted(newest.count - listed, "older one is", "older ones are")
+    return f"{files} {found}; the {listed} newest are listed, {older} not ({bound}):"
 
 
 def _why_nothing(search: _Search, walk: Walk, selection: GlobSelection) -> str:

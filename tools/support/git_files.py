@@ -33,6 +33,9 @@ def regular_content(
     """The content of a regular file; None where there is none that can be read."""
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | (0 if follows_link else os.O_NOFOLLOW)
     try:
+        # Looked at before it is opened: no device or FIFO is to notice.
+        if not stat.S_ISREG(os.stat(path, dir_fd=directory_fd, follow_symlinks=follows_link).st_mode):
+            return None
         fd = os.open(path, flags, dir_fd=directory_fd)
     except (OSError, ValueError):
         return None

@@ -204,19 +204,34 @@ class Walk:
             self.tally.unread.add(self._absolute(frame.path), error.strerror or str(error))
         frame.pending.reverse()
 
+    def _next_slice(self, frame: _Frame, entries: Iterator[os.DirEntry[str]]) -> tuple[Slice, bool]:
+        """The next entries, or all in order, and whether there may be more."""
+        part = Slice(frame.path, frame.fd)
+        goes_on = True
+        while goes_on:
+            batch = list(islice(entries, SLICE_NAMES))
+            goes_on = len(batch) == SLICE_NAMES
+            self.tally.entries += len(batch)
+            _sort_out(batch, part)
+            if not self._ordered:
+                return part, goes_on
+            self._refuse_cancelled()
+        for names in (part.files, part.directories, part.links, part.others):
+            names.sort()
+        return part, False
+
+    def _refuse_cancelled(self) -> None:
+        if self._token.cancelled:
+            raise ToolCancelledError(
+                f"{printable(self._located.path)}: cancelled after {self.tally.directories} directories."
+            )
+
     def _listed(self, frame: _Frame, entries: Iterator[os.DirEntry[str]]) -> Iterator[Slice]:
-        size = None if self._ordered else SLICE_NAMES
         goes_on = True
         is_first = True
         while goes_on:
-            if self._token.cancelled:
-                raise ToolCancelledError(
-                    f"{printable(self._located.path)}: cancelled after {self.tally.directories} directories."
-                )
-            batch = list(islice(entries, size))
-            goes_on = len(batch) == size
-            part = _sorted_out(frame, batch, ordered=self._ordered)
-            self.tally.entries += len(batch)
+            self._refuse_cancelled()
+            part, goes_on = self._next_slice(frame, entries)
             if is_first and self._ignoring:
                 self._read_rules(frame, part, is_whole=not goes_on)
             is_first = False
@@ -398,10 +413,7 @@ def _moved(located: Located) -> PlanOutdatedError:
     return PlanOutdatedError(f"{printable(located.path)}: was moved or replaced since the call began.")
 
 
-def _sorted_out(frame: _Frame, batch: list[os.DirEntry[str]], *, ordered: bool) -> Slice:
-    if ordered:
-        batch.sort(key=lambda entry: entry.name)
-    part = Slice(frame.path, frame.fd)
+def _sort_out(batch: list[os.DirEntry[str]], part: Slice) -> None:
     files, directories = part.files, part.directories
     for entry in batch:
         if entry.is_file(follow_symlinks=False):
@@ -410,9 +422,8 @@ def _sorted_out(frame: _Frame, batch: list[os.DirEntry[str]], *, ordered: bool) 
             directories.append(entry.name)
         elif entry.is_symlink():
             part.links.append(entry.name)
-        elif (kind := _kind(entry.name, frame.fd)) is not None:
+        elif (kind := _kind(entry.name, part.fd)) is not None:
             part.others.append((entry.name, kind))
-    return part
 
 
 def _kind(name: str, directory_fd: int) -> Kind | None:
