@@ -222,6 +222,21 @@ async def test_what_is_left_out_is_counted_by_reason_with_the_way_to_see_it(root
     assert "R/node_modules/d.py" in await glob(root, "*.py", path="node_modules")
 
 
+@pytest.mark.contract("F9")
+async def test_an_ignore_file_that_does_not_hold_is_told(root: Path) -> None:
+    make(root, "a")
+    (root / ".git").rmdir()
+    (root / ".gitignore").write_text("a")
+    (root / ".ignore").write_text("a\n" * 600_000)
+    lines = (await glob(root, "a")).splitlines()
+    assert lines[1:] == [
+        "R/a",
+        "Left out:",
+        "- nothing by ignore files that are too large to be applied: R/.ignore",
+        "- nothing by .gitignore files in no git repository: R/.gitignore",
+    ]
+
+
 @pytest.mark.contract("F7")
 async def test_nothing_found_tells_what_was_looked_at_and_what_may_have_been_meant(root: Path) -> None:
     make(root, "src/lib/a.py", "src/b.py")

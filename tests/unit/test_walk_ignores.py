@@ -156,7 +156,10 @@ def test_outside_of_a_repository_only_the_ignore_files_of_ripgrep_hold(root: Pat
     plain = root.parent / "plain"
     write(plain, {".gitignore": "a", ".ignore": "b", "a": "", "b": "", "c": ""})
     write(root.parent / "home", {".config/git/ignore": "c"})
-    assert listed(plain) == [".gitignore", ".ignore", "a", "c"]
+    with home_of(root):
+        paths, tally = walked(plain)
+    assert paths == [".gitignore", ".ignore", "a", "c"]
+    assert tally.outside_repository == [f"{plain}/.gitignore"]
 
 
 @pytest.mark.contract("F9")

@@ -99,10 +99,10 @@ def _description(max_output_bytes: int, editor: EditorProvider | None) -> str:
         "`?` one character, `[a-z]` and `[!a-z]` a class, `{a,b}` either, and `**` any number of directories; a "
         "backslash takes the next character as it is. A pattern without `**` and without a slash is about the "
         "directory itself. Directories and links are not listed, and links are not followed. Directories named .git "
-        "and node_modules are left out unless path or pattern has that name in it; what ignore files such as "
-        ".gitignore name is left out unless respectGitignore is false. The output says how many files match, which of "
-        f"them are listed, and what was left out for which reason. At most {max_output_bytes} bytes of paths are "
-        f"listed. {document}A relative path starts at the first root."
+        "and node_modules are left out unless path or pattern has that name in it; what ignore files name "
+        "(.gitignore in a git repository, .ignore anywhere) is left out unless respectGitignore is false. The output "
+        "says how many files match, which of them are listed, and what was left out for which reason. At most "
+        f"{max_output_bytes} bytes of paths are listed. {document}A relative path starts at the first root."
     )
 
 
@@ -213,8 +213,6 @@ def _words(search: _Search, walk: Walk, newest: Newest, selection: GlobSelection
     if reasons:
         lines.append("Left out:")
         lines.extend(f"- {reason}" for reason in reasons)
-    if walk.tally.not_applied:
-        lines.append(f"Ignore files too large to be applied: {', '.join(walk.tally.not_applied[:5])}")
     return "\n".join(lines)
 
 

@@ -36,10 +36,14 @@ SPECIAL_NAMES: Final = frozenset({*_IGNORE_FILES, _REPOSITORY})
 
 
 class IgnoreReader:
-    """Reads ignore files within a budget; ``not_applied`` names those that were too large for it."""
+    """Reads ignore files within a budget; ``not_applied`` names those that were too large for it.
 
-    def __init__(self, not_applied: list[str]) -> None:
+    ``outside`` is told the ``.gitignore`` files that do not hold, because there is no repository.
+    """
+
+    def __init__(self, not_applied: list[str], outside: list[str]) -> None:
         self.not_applied = not_applied
+        self.outside = outside
         self._left_bytes = _WALK_MAX_BYTES
         self._global: list[IgnoreFile | None] = []
 
@@ -124,7 +128,9 @@ class IgnoreRules:
             exclude = repository_exclude_path(path)
             self._add(levels, _EXCLUDE, reader.read(exclude, None, exclude), exclude, reader)
         for name, category in _IGNORE_FILES.items():
-            if name in present and (category != _GIT or in_repository):
+            if name in present and category == _GIT and not in_repository:
+                reader.outside.append(printable(os.path.join(path, name)))
+            elif name in present:
                 shown = os.path.join(path, name)
                 file = reader.read(name if directory_fd is not None else shown, directory_fd, shown)
                 self._add(levels, category, file, shown, reader)

@@ -76,10 +76,18 @@ def left_out(
     if tally.denied:
         lines.append(f"{counted(tally.denied, 'name', 'names')} that permission rules keep from being read")
     if tally.unread.count:
-        named = ", ".join(tally.unread.named[:_MOST_NAMED])
-        more = f" and {tally.unread.count - _MOST_NAMED} more" if tally.unread.count > _MOST_NAMED else ""
         what = counted(tally.unread.count, "directory", "directories")
-        lines.append(f"{what} that could not be read: {named}{more}")
+        lines.append(f"{what} that could not be read: {_named(tally.unread.named, tally.unread.count)}")
+    if tally.not_applied:
+        lines.append(f"nothing by ignore files that are too large to be applied: {_named(tally.not_applied)}")
+    if tally.outside_repository:
+        lines.append(f"nothing by .gitignore files in no git repository: {_named(tally.outside_repository)}")
     if tally.changed:
         lines.append(f"{counted(tally.changed, 'directory', 'directories')} that went away during the search")
     return lines
+
+
+def _named(shown: list[str], count: int | None = None) -> str:
+    """The first of them; ``count`` is of all, where the list itself was cut."""
+    more = (len(shown) if count is None else count) - _MOST_NAMED
+    return ", ".join(shown[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -115,6 +115,7 @@ class Tally:
         unread: directories that could not be read.
         changed: directories that were gone, or something else, when their turn came.
         not_applied: ignore files that are too large to be applied, printable.
+        outside_repository: ``.gitignore`` files that do not hold, because they are in no git repository, printable.
     """
 
     directories: int = 0
@@ -128,6 +129,7 @@ class Tally:
     unread: Unread = field(default_factory=Unread)
     changed: int = 0
     not_applied: list[str] = field(default_factory=list[str])
+    outside_repository: list[str] = field(default_factory=list[str])
 
 
 class Walk:
@@ -162,7 +164,7 @@ class Walk:
         self._is_denied = is_denied
         self._max_depth = max_depth
         self._ordered = ordered
-        self._reader = IgnoreReader(self.tally.not_applied)
+        self._reader = IgnoreReader(self.tally.not_applied, self.tally.outside_repository)
         self._stack: list[_Frame] = []
 
     def slices(self) -> Generator[Slice]:
