@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from openbuffer.tools.events import ToolFinished, ToolIntended, ToolRejected
@@ -14,16 +15,18 @@ if TYPE_CHECKING:
     from .interrupted_world import World
 
 
+_TOLD = re.compile("at the same moment|still shows older text")
+
+
 def judge(world: World, ending: Ending, happening: Happening) -> list[str]:
     """What is wrong about this run."""
     faults = list(world.faults)
     checks = [_judge_marks, _judge_words, _judge_cancel, _judge_log]
     for check in checks:
         faults += check(world, ending, happening)
-    is_in_the_gap = (
-        world.step_of_act.startswith("the last look at the file is about") and "at the same moment" in ending.text
-    )
-    if world.wrote_behind and not is_in_the_gap:
+    is_in_the_gap = world.step_of_act.startswith("the last look at the file is about")
+    is_told = ending.cancelled or _TOLD.search(ending.text) is not None
+    if world.wrote_behind and not (is_in_the_gap and is_told):
         faults.append("the file was written behind an editor that had it open")
     if world.outside_changed():
         faults.append("something outside of the root was changed")
