@@ -59,7 +59,11 @@ class Desk:
         )
         self._wire = Wire(self.client, self._world.wire_latency)
         self.access = self._lsp = LspEditor(
-            self._wire, encoding=setting.encoding, disk=self._world.disk_text, rich=setting.rich
+            self._wire,
+            encoding=setting.encoding,
+            is_neovim=setting.is_neovim,
+            disk=self._world.disk_text,
+            rich=setting.rich,
         )
         self.client.connect(self)
 

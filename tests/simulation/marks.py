@@ -13,6 +13,7 @@ LINES: Final = 3
 _AGENT_FIRST, _USER_FIRST, _COMMAND_FIRST = 0xAC00, 0x4E00, 0x3400
 _ANY: Final = re.compile("<a[0-9]{3}>|[\uac00-\ud7a3\u4e00-\u9fff\u3400-\u4dbf]")
 
+_ANCHOR: Final = re.compile("k[0-9]")
 _BEFORE_LAST: Final = re.compile(" +t")
 
 
@@ -41,6 +42,11 @@ def marks_in(text: str | None) -> list[str]:
 
 def is_agents(mark: str) -> bool:
     return mark[0] == "<" or ord(mark) >= _AGENT_FIRST
+
+
+def anchors_in(text: str | None) -> list[str]:
+    """The beginnings of the lines that are there, which nobody ever deletes by themselves."""
+    return _ANCHOR.findall(text) if text else []
 
 
 def plain(text: str | None) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from openbuffer.editor_access import EditorAbilities
-from openbuffer.editor_access.memory import EditorHabits
+from openbuffer.editor_access.memory_habits import NEOVIM_HABITS, PLAIN_HABITS, EditorHabits
 from openbuffer.editor_access.memory_lsp import PLAIN, RichTemperament, Temperament
 
 from .marks import formatted
@@ -49,8 +49,14 @@ class Setting:
 
     @property
     def editor_habits(self) -> EditorHabits:
-        """The habits, with the formatting."""
-        return replace(self.habits, format_on_save=formatted) if self.formats else self.habits
+        """The habits, those of the temperament before others, with the formatting."""
+        habits = self.habits if self.temperament.habits == PLAIN_HABITS else self.temperament.habits
+        return replace(habits, format_on_save=formatted) if self.formats else habits
+
+    @property
+    def is_neovim(self) -> bool:
+        """Whether the tools know that it is one."""
+        return self.temperament.habits == NEOVIM_HABITS
 
     @property
     def applies_exactly(self) -> bool:
@@ -59,7 +65,8 @@ class Setting:
             return True
         if self.rich.apply_edit:
             return self.rich_temperament.checks_document
-        return self.temperament.stale != "applied" and self.temperament.checks == "newest"
+        how = self.temperament
+        return how.stale != "applied" and how.checks == "newest" and how.unchecked_versions <= {None}
 
     @property
     def compares_texts(self) -> bool:
@@ -83,6 +90,8 @@ class Setting:
         - It makes an edit, says that it did not, and tells the text that proves it later than the answer is doubted.
         - It makes edits whatever the version, and tells so late that the adapter takes the edit for skipped, once
           something else came in between. (One that checks versions would have made it before that.)
+        - It makes edits whatever is typed and not told yet, and then tells its whole text: what such an edit covered is
+          in no text that anybody hears of.
         - It counts columns by characters whatever was agreed on, and tells changes by columns: the text that the
           server puts together drifts from the one it shows, and nothing says so.
         - It counts so, and announced that it applies edits as PROTOCOL.md has it.
@@ -95,6 +104,7 @@ class Setting:
         return (
             (self._denies and is_late and slowest >= DENIED_S)
             or (not self.applies_exactly and self.tells_late and slowest >= PROMISED_S)
+            or (not self.applies_exactly and self.tells_late and self.temperament.sync == "full")
             or (counts_otherwise and (self.temperament.sync == "incremental" or self.rich.apply_edit))
         )
 

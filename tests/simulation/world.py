@@ -59,7 +59,7 @@ class World:
     """Plays a schedule: actions, each with the number of turns or the time before it."""
 
     def __init__(self, processes: Processes, setting: Setting, schedule: Sequence[tuple[int, int, int, int]]) -> None:
-        self.oracle = Oracle()
+        self.oracle = Oracle(misplaces=not setting.applies_exactly)
         self.setting = setting
         self.paths = [os.path.join(processes.root, name) for name in NAMES]
         self.disk_text = processes.disk_text
@@ -124,7 +124,7 @@ class World:
         if setting.is_open:
             for desk in self.desks:
                 with desk.acting():
-                    desk.editor.open(self.paths[0], version=1)
+                    desk.editor.open(self.paths[0])
 
     # --- surroundings of threads -------------------------------------------------------------------------------
 
@@ -364,7 +364,7 @@ class World:
             return None
         if not any(buffer.path == path for buffer in desk.editor.buffers()):
             with desk.acting():
-                desk.editor.open(path, None if os.path.exists(path) else "", version=1)
+                desk.editor.open(path, None if os.path.exists(path) else "")
         return path
 
     # --- commands ----------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
 from hypothesis import HealthCheck, given, seed, settings
@@ -23,7 +23,7 @@ from ..simulation.setting import Setting
 from ..simulation.world import ACTIONS, WAITS, Processes, World
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 pytestmark = pytest.mark.contract("E2", "E6", "E7", "E8", "E9", "E10", "E11", "E12")
 
@@ -118,6 +118,64 @@ def processes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Processes]:
 def play(processes: Processes, setting: Setting, schedule: list[tuple[int, int, int, int]]) -> None:
     oracle = World(processes, setting, schedule).play()
     assert not oracle.faults, "\n".join([oracle.faults[0], str(setting), *oracle.story])
+
+
+Step: TypeAlias = "tuple[int, Callable[[World, int, int], None], int, int]"
+"""The wait before it, as in WAITS, what is done, by whom, and where."""
+
+FAULTS: dict[str, tuple[Setting, list[list[Step]]]] = {
+    "a change on disk that is prepared while the user saves the old text over it": (
+        Setting(latencies=(5,), wire=(0,)),
+        [
+            [
+                (-30, World.command_overwrites, 0, 1),
+                (-30, World.agent_edits, 0, 1),
+                (wait, World.user_saves, 0, 0),
+            ]
+            for wait in WAITS
+        ],
+    ),
+    "a client that answers what it shows before it sends it": (
+        Setting(
+            temperament=Temperament(tells_typing="when_flushed"),
+            rich=RICH,
+            rich_temperament=RichTemperament(tells="when_flushed"),
+            telling=(90,),
+        ),
+        [[(-30, World.user_types, 0, 1), (2, World.agent_reads, 0, 0), (-30, World.user_opens, 0, 0)]],
+    ),
+    "an editor that formats what it saves, and says that it did not save it": (
+        Setting(rich=RICH, rich_temperament=RichTemperament(says="not_done"), formats=True),
+        [[(-30, World.agent_edits, 0, 1)]],
+    ),
+    "typing that is told together with the stale edit that covered it": (
+        Setting(
+            temperament=Temperament(stale="applied", tells_typing="when_flushed"),
+            telling=(90,),
+            wire=(4,),
+        ),
+        [
+            [
+                (-30, World.agent_edits, 0, 4),
+                (wait, World.user_types, 0, 7),
+                (-3100, World.agent_reads, 0, 0),
+            ]
+            for wait in WAITS
+        ],
+    ),
+    "columns in code points where UTF-8 was negotiated": (
+        Setting(temperament=Temperament(counts="code_points", sync="full"), encoding="utf-8"),
+        [[(-30, World.user_types, 0, 1), (-30, World.agent_writes, 0, 1)]],
+    ),
+}
+
+
+@pytest.mark.parametrize(("setting", "plays"), FAULTS.values(), ids=FAULTS.keys())
+def test_what_it_found_stays_found(processes: Processes, setting: Setting, plays: list[list[Step]]) -> None:
+    for steps in plays:
+        play(
+            processes, setting, [(WAITS.index(wait), ACTIONS.index(act), who, where) for wait, act, who, where in steps]
+        )
 
 
 @pytest.mark.parametrize("quarter", range(4))
