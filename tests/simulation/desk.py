@@ -88,6 +88,11 @@ class Desk:
             self.access = None
         self._lsp = None
 
+    def hang_up(self) -> None:
+        """End what still waits for the editor; nothing is looked at any more."""
+        if self.client is not None:
+            self.client.disconnect()
+
     def garble(self, path: str) -> None:
         """A message about a document makes no sense to the tools, so that its text is not known any more."""
         if self._lsp is not None and self._oracle.text(("told", self.number, path)) is not None:

@@ -109,6 +109,9 @@ class World:
             if task.done() and not task.cancelled():
                 task.result()
         self.oracle.judge()
+        for desk in self.desks:
+            desk.hang_up()
+        await asyncio.sleep(1)
 
     def _start(self) -> None:
         setting = self.setting
