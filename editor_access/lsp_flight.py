@@ -14,6 +14,7 @@ import anyio.to_thread
 
 from .errors import EditorLostError
 from .port import Document, EditOutcome
+from .truth import same_text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
@@ -196,6 +197,9 @@ class EditFlight:
         return self._judged(reply) if self._held is None else await self._made(self._held)
 
     async def _made(self, held: Document) -> EditOutcome:
+        if held.generation != self._generation and not same_text(held.text, self._intended.expected):
+            # An editor may make an edit for one opening in the next one, at places that are others there.
+            return self._unknown("the document was opened anew meanwhile, and is not just what it was with this edit")
         if self._before_held is None or await self._spares(self._before_held, held.text):
             return EditOutcome(kind="done", document=held)
         return EditOutcome(

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.editor, pytest.mark.contract("B4", "E1", "E7", "E8", "E11", "E12")]
 
 INTERLEAVINGS = 1000
-QUICK = 6
+QUICK = 4
 SEEDS = [seed if seed < QUICK else pytest.param(seed, marks=pytest.mark.slow) for seed in range(INTERLEAVINGS)]
 SETTINGS = list(itertools.product((10, 150), ("utf-8", "utf-16", "utf-32")))
 """The client's debounce in milliseconds, and the position encoding."""
@@ -358,6 +358,7 @@ class History:
                 continue
             written = [entry.after for entry in taken.log if entry.kind == "write"]
             on_disk = {self.before[wish.path], now[wish.path], *outside.get(wish.path, []), *written}
+            on_disk |= {"" for _ in written}  # Neovim empties a file before it writes it
             for other in wishes:
                 if other.changes:
                     on_disk |= {text for before in list(on_disk) for text in other.results(before)}

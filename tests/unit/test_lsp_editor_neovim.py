@@ -51,6 +51,12 @@ class Desk:
         start = self.document.text.index(old)
         return await self.editor.apply(self.document, [TextEdit(start, start + len(old), new)], label="test")
 
+    def reopen(self, text: str) -> None:
+        document = lsp.TextDocumentIdentifier(uri=self.uri)
+        assert self.editor.did_close(lsp.DidCloseTextDocumentParams(text_document=document)) is None
+        item = lsp.TextDocumentItem(uri=self.uri, language_id="", version=0, text=text)
+        assert self.editor.did_open(lsp.DidOpenTextDocumentParams(text_document=item)) is None
+
     def change(self, version: int, line: int, text: str) -> str | None:
         at = lsp.Position(line=line, character=0)
         part = lsp.TextDocumentContentChangePartial(range=lsp.Range(start=at, end=at), text=text)
@@ -107,14 +113,17 @@ async def test_a_text_that_gets_its_final_newline_is_replaced_to_beyond_its_last
 class Tells(Client):
     """Says that it made the edit, and tells these texts: several messages, or several changes of one."""
 
-    def __init__(self, *messages: tuple[str, ...]) -> None:
+    def __init__(self, *messages: tuple[str, ...], reopened: str | None = None) -> None:
         super().__init__()
         self.messages = messages
+        self.reopened = reopened
         self.desk: Desk | None = None
 
     async def apply_edit(self, params: lsp.ApplyWorkspaceEditParams) -> lsp.ApplyWorkspaceEditResult:
         await super().apply_edit(params)
         assert self.desk is not None
+        if self.reopened is not None:
+            self.desk.reopen(self.reopened)
         for version, texts in enumerate(self.messages, 9):
             document = lsp.VersionedTextDocumentIdentifier(uri=self.desk.uri, version=version)
             changes = [lsp.TextDocumentContentChangeWholeDocument(text=text) for text in texts]
@@ -123,9 +132,11 @@ class Tells(Client):
         return lsp.ApplyWorkspaceEditResult(applied=True)
 
 
-async def told(file: Path, text: str, edit: tuple[str, str], *messages: tuple[str, ...]) -> EditOutcome:
-    """What becomes of an edit about which the client tells this."""
-    client = Tells(*messages)
+async def told(
+    file: Path, text: str, edit: tuple[str, str], *messages: tuple[str, ...], reopened: str | None = None
+) -> EditOutcome:
+    """What becomes of an edit about which the client tells this, perhaps after it opened the document anew."""
+    client = Tells(*messages, reopened=reopened)
     client.desk = desk = Desk(file, text, is_neovim=True, client=client)
     return await desk.replace(*edit)
 
@@ -146,6 +157,25 @@ async def test_what_the_users_typing_over_a_word_passes_through_is_not_taken_for
 ) -> None:
     outcome = await told(file, "word\n", edit, ("\n", "w\n", "wo\n", "won\n"))
     assert outcome.kind == "unknown"
+
+
+@pytest.mark.contract("E7")
+@pytest.mark.parametrize(
+    ("reopened", "shown", "kind"),
+    [
+        ("a\nb\nc\n", "a\nedited\nc\n", "done"),
+        ("a\nedited\nc\n", None, "done"),
+        ("a\nb\n", "a\nedited\n", "unknown"),
+        ("a\nb\nc\n", "a\nedited\nc\ntyped\n", "unknown"),
+    ],
+)
+async def test_an_edit_that_meets_a_document_opened_anew_was_made_only_if_that_is_all(
+    file: Path, reopened: str, shown: str | None, kind: str
+) -> None:
+    # Nothing tells for which of the two openings the edit was made: Neovim checks no version of the new one.
+    messages = [] if shown is None else [(shown,)]
+    outcome = await told(file, "a\nb\nc\n", ("b", "edited"), *messages, reopened=reopened)
+    assert outcome.kind == kind, outcome
 
 
 @pytest.mark.contract("E7")
