@@ -18,10 +18,11 @@ const globber = new GlobTool(config, undefined);
 
 async function work(order) {
   const abortSignal = new AbortController().signal;
-  const start = performance.now();
+  const [start, used] = [performance.now(), process.cpuUsage()];
   const invocation = built(order);
   const result = await invocation.execute({ abortSignal });
-  const seconds = (performance.now() - start) / 1000;
+  const { user, system } = process.cpuUsage(used);
+  const seconds = order.cpu ? (user + system) / 1e6 : (performance.now() - start) / 1000;
   if (result.error) return { reason: `refuses: ${result.error.message.slice(0, 100)}` };
   if (order.expect && !result.llmContent.includes(order.expect)) return { reason: "answered something else" };
   return { seconds };

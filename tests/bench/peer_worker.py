@@ -1,7 +1,8 @@
 """Runs in the peers' environment: ``peer_worker.py deepagents|openhands WORKSPACE``, one JSON line in, one out.
 
 In: ``{"op": "read", "path", "first", "last", "numbered", "expect"}``, lines counted from 1,
-``{"op": "edit", "path", "old", "new"}``, or ``{"op": "glob", "pattern", "expect"}``.
+``{"op": "edit", "path", "old", "new"}``, or ``{"op": "glob", "pattern", "expect", "cpu"}``, where ``cpu`` asks for
+processor time.
 Out: ``{"seconds"}`` of the call alone, or ``{"reason"}`` why there is no number.
 """
 
@@ -40,9 +41,10 @@ def deepagents(workspace: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
     number_lines = importlib.import_module("deepagents.backends.utils").format_content_with_line_numbers
 
     def glob(order: dict[str, Any]) -> dict[str, Any]:
-        start = time.perf_counter()
+        clock = time.process_time if order.get("cpu") else time.perf_counter
+        start = clock()
         result = backend.glob(order["pattern"], "/")
-        seconds = time.perf_counter() - start
+        seconds = clock() - start
         if result.error or result.truncated:
             return {"reason": f"gives up: {result.error or 'its own time budget is over'}"[:100]}
         return _answer(seconds, "\n".join(found["path"] for found in result.matches), order)

@@ -62,7 +62,7 @@ PIECES = [
     *("[a/b]", "\t"),
 ]
 
-PLAIN_PIECES = ["a", "b", "ab", ".c", "c", "x", "*", "?", "[ab]", "[!a]", "[a-c]", "\\a", "\\*", " ", "A", "-", "."]
+PLAIN_PIECES = ["a", "b", "ab", ".c", "c", "x", "*", "?", "[ab]", "[!a]", "[a-c]", "\\a", "\\*", "A", "-", "."]
 """Those that ripgrep reads as git does."""
 
 

@@ -21,14 +21,19 @@ _LINE_MAX_BYTES: Final = 4_096
 
 
 class IgnoreFile:
-    """The rules of one file. ``weight`` is about what comparing a name with them costs."""
+    """The rules of one file. ``weight`` is about what comparing a name with them costs.
 
-    __slots__ = ("_rules", "_top", "has_exceptions", "is_empty", "weight")
+    ``is_of_bytes``: a name that is not ASCII has to be compared by its bytes, since single characters are counted or
+    named. Stars and ASCII characters match the same either way.
+    """
+
+    __slots__ = ("_rules", "_top", "has_exceptions", "is_empty", "is_of_bytes", "weight")
 
     def __init__(self, content: bytes) -> None:
         self._rules = _rules(content)
         self._top: PathState | None = None
         self.is_empty = not self._rules
+        self.is_of_bytes = not content.isascii() or b"?" in content or b"[" in content
         self.has_exceptions = any(rule.verdict & 1 for rule in self._rules)
         self.weight = sum(_weight(rule) for rule in self._rules)
 

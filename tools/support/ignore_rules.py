@@ -86,7 +86,16 @@ class _Level:
 class IgnoreRules:
     """What the ignore files say of the names in one directory; immutable, made from that of the directory above."""
 
-    __slots__ = ("_below", "_directories", "_files", "_has_exceptions", "_levels", "_weight", "in_repository")
+    __slots__ = (
+        "_below",
+        "_directories",
+        "_files",
+        "_has_exceptions",
+        "_is_of_bytes",
+        "_is_settled",
+        "_levels",
+        "in_repository",
+    )
 
     def __init__(self, levels: tuple[_Level, ...] = (), *, in_repository: bool = False) -> None:
         self.in_repository = in_repository
@@ -95,11 +104,12 @@ class IgnoreRules:
         self._has_exceptions = any(level.file.has_exceptions for level in levels)
         self._files = [level.state.files for level in levels if level.state.files]
         self._directories = [level.state.directories for level in levels if level.state.directories]
-        self._weight = sum(level.file.weight for level in levels)
+        self._is_of_bytes = any(level.file.is_of_bytes for level in levels)
+        self._is_settled = all(level.state.is_settled for level in levels)
 
     def below(self, name: str) -> IgnoreRules:
         """What holds in the directory of this name, before its own ignore files are read."""
-        if not self._levels:
+        if self._is_settled:
             return self
         name = byte_text(name)
         states = tuple(level.state.below(name) for level in self._levels)
@@ -157,7 +167,7 @@ class IgnoreRules:
         return self._kept(names, self._directories) if self._directories and names else names
 
     def _kept(self, names: list[str], matchers: list[tuple[Names, ...]]) -> list[str]:
-        if self._has_exceptions or not "".join(names).isascii():
+        if self._has_exceptions or (self._is_of_bytes and not "".join(names).isascii()):
             kept = [name for name in names if not self._ignores(byte_text(name), matchers)]
             return kept if len(kept) < len(names) else names
         for level in matchers:

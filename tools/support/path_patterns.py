@@ -131,7 +131,7 @@ class PathPatterns:
 class PathState:
     """How far the patterns have come in one directory: ``files`` and ``directories`` match the names in it."""
 
-    __slots__ = ("_items", "_next", "_patterns", "_whole", "directories", "files", "is_dead")
+    __slots__ = ("_items", "_next", "_patterns", "_whole", "directories", "files", "is_dead", "is_settled")
 
     def __init__(self, whole: PathPatterns, patterns: Sequence[PathPattern], items: list[tuple[int, int]]) -> None:
         self._whole = whole
@@ -141,6 +141,7 @@ class PathState:
         last = [patterns[index] for index, at in items if at == len(patterns[index].segments) - 1]
         self.files = _nonempty(whole.floating_files, _names(last, only_files=True))
         self.directories = _nonempty(whole.floating_directories, _names(last, only_files=False))
+        self.is_settled = not items  # in every directory below it is as it is here
         self.is_dead = not items and not self.files and not self.directories
 
     def below(self, name: str) -> PathState:

@@ -166,6 +166,7 @@ class Walk:
         self._ordered = ordered
         self._reader = IgnoreReader(self.tally.not_applied, self.tally.outside_repository)
         self._stack: list[_Frame] = []
+        self._prefix = located.path.rstrip("/") + "/"
 
     def slices(self) -> Generator[Slice]:
         """The entries, directory by directory. Close the iterator where it is not read to its end.
@@ -195,7 +196,9 @@ class Walk:
     def _visit(self, frame: _Frame, *, is_start: bool = False) -> Iterator[Slice]:
         """Tell what is in a directory; those in it then wait on the stack."""
         self._stack.append(frame)
-        self._park()
+        if len(self._stack) > _OPEN_DIRECTORIES:
+            # One far above is closed, so that a deep tree needs no more descriptors than a flat one.
+            self._stack[-_OPEN_DIRECTORIES].park()
         try:
             with os.scandir(frame.fd) as entries:
                 self.tally.directories += 1
@@ -252,17 +255,24 @@ class Walk:
 
     def _sieve(self, frame: _Frame, part: Slice) -> None:
         """Take out of a slice what is not wanted, ignored, pruned or denied."""
-        selection, rules, tally = frame.selection, frame.rules, self.tally
+        selection, rules = frame.selection, frame.rules
         if selection is not None:
             _select(selection, part)
         if self._is_denied is not None:
             self._leave_out_denied(frame, part)
-        if rules is not NO_RULES or part.directories:
-            self._leave_out(rules, part)
-        tally.links += len(part.links)
-        tally.others += len(part.others)
+        if part.directories:
+            self._leave_out_directories(rules, part)
+        if part.files and rules is not NO_RULES:
+            part.files = self._not_ignored(rules, part.files, part)
+        if part.links:
+            part.links = self._not_ignored(rules, part.links, part)
+            self.tally.links += len(part.links)
+        if part.others:
+            kept = set(self._not_ignored(rules, [name for name, _ in part.others], part))
+            part.others = [other for other in part.others if other[0] in kept]
+            self.tally.others += len(part.others)
 
-    def _leave_out(self, rules: IgnoreRules, part: Slice) -> None:
+    def _leave_out_directories(self, rules: IgnoreRules, part: Slice) -> None:
         tally = self.tally
         directories = part.directories
         if not self._pruned.isdisjoint(directories):
@@ -270,22 +280,12 @@ class Walk:
             directories = [name for name in directories if name not in self._pruned]
             for name in part.pruned:
                 tally.pruned[name] = tally.pruned.get(name, 0) + 1
-        part.directories = directories
-        if rules is NO_RULES:
-            return
         part.directories = rules.kept_directories(directories)
         if len(part.directories) < len(directories):
             kept = set(part.directories) | self._named
             part.directories = [name for name in directories if name in kept]
             part.ignored_directories = [name for name in directories if name not in kept]
             tally.ignored_directories += len(part.ignored_directories)
-        if part.files:
-            part.files = self._not_ignored(rules, part.files, part)
-        if part.links:
-            part.links = self._not_ignored(rules, part.links, part)
-        if part.others:
-            kept = set(self._not_ignored(rules, [name for name, _ in part.others], part))
-            part.others = [other for other in part.others if other[0] in kept]
 
     def _not_ignored(self, rules: IgnoreRules, names: list[str], part: Slice) -> list[str]:
         kept = rules.kept_files(names)
@@ -335,12 +335,7 @@ class Walk:
         return _Frame(name, path, fd, parent.rules.below(name), below)
 
     def _absolute(self, path: str) -> str:
-        return os.path.join(self._located.path, path) if path else self._located.path
-
-    def _park(self) -> None:
-        """Close a directory far above, so that a deep tree needs no more descriptors than a flat one."""
-        if len(self._stack) > _OPEN_DIRECTORIES:
-            self._stack[-_OPEN_DIRECTORIES].park()
+        return self._prefix + path if path else self._located.path
 
     def _unpark(self) -> None:
         """Open the last directory on the stack again, from the innermost one above it that is open.
