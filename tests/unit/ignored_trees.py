@@ -62,8 +62,8 @@ PIECES = [
     *("[a/b]", "\t"),
 ]
 
-PLAIN_PIECES = ["a", "b", "ab", ".c", "c", "x", "*", "?", "[ab]", "[!a]", "[a-c]", "\\a", "\\*", "A", "-", "."]
-"""Those that ripgrep reads as git does."""
+PLAIN_PIECES = ["a", "b", "ab", ".c", "c", "x", "*", "?", "[ab]", "[a-c]", "\\a", "\\*", "A", "-", "."]
+"""Those that ripgrep reads as git does. For it ``[!a]`` is a slash, too: ``a[!a]a`` leaves out ``a/a``."""
 
 
 def trees(pieces: list[str], frames: list[tuple[str, str]]) -> st.SearchStrategy[dict[str, Any]]:

@@ -46,9 +46,9 @@ def compare_with_ripgrep(tree: dict[str, Any]) -> None:
         root = build(Path(os.path.realpath(folder)), tree)
         with home_of(root):
             assert walked(root)[0] == listed_by_ripgrep(root, program)
-            # Anchored patterns of the user's own file are about the repository, as in git; ripgrep takes the directory
-            # that it was started in.
-            if (root / "a").is_dir() and "/" not in tree["global"]:
+            # Anchored patterns of these two are about the repository, as in git; ripgrep takes the directory that it
+            # was started in.
+            if (root / "a").is_dir() and "/" not in tree["global"] + tree["exclude"]:
                 assert walked(root, "a")[0] == listed_by_ripgrep(root, program, "a")
 
 

@@ -17,7 +17,7 @@ from ..limits import GLOB_DEFAULT_FILES, GLOB_MAX_FILES, GLOB_OUTPUT_MAX_BYTES
 from ..support.admitted import admitted_plan
 from ..support.blocking import run_blocking
 from ..support.editor_note import editor_note
-from ..support.glob_pattern import GlobPattern, GlobSelection, is_absolute, literal_beginning, literally
+from ..support.glob_pattern import GlobPattern, is_absolute, literal_beginning, literally
 from ..support.left_out import FirstNames, counted, left_out
 from ..support.near_names import near_names
 from ..support.newest import Newest
@@ -175,11 +175,14 @@ async def _commit(plan: Plan, context: ToolContext) -> InvocationResult:
 
 def _found(search: _Search, token: CancellationToken) -> str:
     parsed, located = search.asked.parsed, search.located
-    selection = search.pattern.selection()
     names = search.pattern.names | set(located.path.removeprefix(located.root).split("/"))
     newest = Newest(parsed.limit)
     walk = Walk(
-        located, token, ignoring=parsed.respect_gitignore, named=PRUNED.intersection(names), selection=selection
+        located,
+        token,
+        ignoring=parsed.respect_gitignore,
+        named=PRUNED.intersection(names),
+        selection=search.pattern.selection(),
     )
     try:
         with closing(walk.slices()) as slices:
@@ -190,7 +193,7 @@ def _found(search: _Search, token: CancellationToken) -> str:
         raise ToolFailure(f"{printable(located.path)}: cannot be searched ({error.strerror or error}).") from error
     finally:
         located.close()
-    return _words(search, walk, newest, selection)
+    return _words(search, walk, newest)
 
 
 def _note(search: _Search, part: Slice) -> None:
@@ -202,11 +205,11 @@ def _note(search: _Search, part: Slice) -> None:
         search.links.add(part.path, part.links)
 
 
-def _words(search: _Search, walk: Walk, newest: Newest, selection: GlobSelection) -> str:
+def _words(search: _Search, walk: Walk, newest: Newest) -> str:
     listed = _listed(search, newest)
     lines = [_header(search, newest, len(listed)), *listed]
     if not newest.count:
-        lines.append(_why_nothing(search, walk, selection))
+        lines.append(_why_nothing(search, walk))
     reasons = left_out(
         walk.tally, ignored=search.ignored, ignored_directories=search.ignored_directories, links=search.links
     )
@@ -246,13 +249,13 @@ def _header(search: _Search, newest: Newest, listed: int) -> str:
     return f"{files} {found}; the {listed} newest are listed, {older} not ({bound}):"
 
 
-def _why_nothing(search: _Search, walk: Walk, selection: GlobSelection) -> str:
+def _why_nothing(search: _Search, walk: Walk) -> str:
     tally = walk.tally
     looked = f"{counted(tally.entries, 'entry', 'entries')} in {counted(tally.directories, 'directory', 'directories')}"
     sentences = [f"Looked at {looked}."]
-    if selection.matching.count:
-        what = "directory matches" if selection.matching.count == 1 else "directories match"
-        sentences.append(f"{selection.matching.count} {what}; add /** to list what is in there.")
+    if tally.matching_directories:
+        what = counted(tally.matching_directories, "directory matches", "directories match")
+        sentences.append(f"{what}; add /** to list what is in there.")
     elif not search.pattern.is_deep:
         sentences.append("A pattern that begins with **/ is about all directories below, too.")
     return " ".join(sentences)

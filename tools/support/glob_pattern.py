@@ -51,27 +51,17 @@ class GlobPattern:
         self._top = PathPatterns(map(PathPattern, alternatives)).top
 
     def selection(self) -> GlobSelection:
-        """What it wants of the directory that it begins in; one for each search."""
-        return GlobSelection(self._top, MatchingDirectories())
-
-
-class MatchingDirectories:
-    """How many directories match: a pattern is about files, so that it may have missed what was meant."""
-
-    __slots__ = ("count",)
-
-    def __init__(self) -> None:
-        self.count = 0
+        """What it wants of the directory that it begins in."""
+        return GlobSelection(self._top)
 
 
 class GlobSelection:
-    """What a pattern wants of one directory; see ``walk.Selection``. ``matching`` is one for the whole search."""
+    """What a pattern wants of one directory; see ``walk.Selection``."""
 
-    __slots__ = ("_state", "matching")
+    __slots__ = ("_state",)
 
-    def __init__(self, state: PathState, matching: MatchingDirectories) -> None:
+    def __init__(self, state: PathState) -> None:
         self._state = state
-        self.matching = matching
 
     def names(self, names: list[str], /) -> list[str]:
         """Those whose paths match."""
@@ -82,14 +72,12 @@ class GlobSelection:
 
     def directories(self, names: list[str], /) -> list[str]:
         """Those in which a path can match."""
-        if names:
-            self.matching.count += len(self.names(names))
         return self._state.leading(names)
 
     def below(self, name: str, /) -> GlobSelection:
         """What is wanted of this directory."""
         state = self._state.below(name)
-        return self if state is self._state else GlobSelection(state, self.matching)
+        return self if state is self._state else GlobSelection(state)
 
 
 def is_absolute(text: str) -> bool:

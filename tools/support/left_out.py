@@ -66,9 +66,7 @@ def left_out(
         what = counted(count, "directory", "directories")
         lines.append(f"{what} named {name} (looked into where path or pattern has that name in it)")
     if tally.links and links is not None:
-        lines.append(
-            f"{counted(tally.links, 'link that matches', 'links that match')}, not followed{links.words(tally.links)}"
-        )
+        lines.append(f"{counted(tally.links, 'link', 'links')}, not followed{links.words(tally.links)}")
     if tally.others and links is not None:
         lines.append(
             f"{counted(tally.others, 'FIFO, socket or device that matches', 'FIFOs, sockets or devices that match')}"

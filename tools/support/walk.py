@@ -101,7 +101,7 @@ class Unread:
 
 @dataclass(slots=True)
 class Tally:
-    """What a walk met. Files, links and others count where they are wanted; directories where they could lead to such.
+    """What a walk met. Files and others count where they are wanted, directories where they could lead to such.
 
     Attributes:
         directories: that were listed.
@@ -109,7 +109,8 @@ class Tally:
         ignored_files: left out by ignore files; no directories.
         ignored_directories: left out by ignore files, with all that is in them.
         pruned: directories that were left out for their name, by the name.
-        links: met and not followed.
+        links: met and not followed, that are wanted, or could lead to what is if they were followed.
+        matching_directories: whose names are those of wanted files.
         others: FIFOs, sockets, devices.
         denied: entries that the filter of the caller left out.
         unread: directories that could not be read.
@@ -124,6 +125,7 @@ class Tally:
     ignored_directories: int = 0
     pruned: dict[str, int] = field(default_factory=dict[str, int])
     links: int = 0
+    matching_directories: int = 0
     others: int = 0
     denied: int = 0
     unread: Unread = field(default_factory=Unread)
@@ -188,6 +190,8 @@ class Walk:
                 child = self._child(frame, frame.pending.pop())
                 if child is not None:
                     yield from self._visit(child)
+                else:
+                    self._refuse_cancelled()
         finally:
             for frame in self._stack:
                 frame.close()
@@ -257,6 +261,8 @@ class Walk:
         """Take out of a slice what is not wanted, ignored, pruned or denied."""
         selection, rules = frame.selection, frame.rules
         if selection is not None:
+            if part.directories:
+                self.tally.matching_directories += len(selection.names(part.directories))
             _select(selection, part)
         if self._is_denied is not None:
             self._leave_out_denied(frame, part)
@@ -442,7 +448,8 @@ def _select(selection: Selection, part: Slice) -> None:
     part.files = selection.names(part.files)
     part.directories = selection.directories(part.directories)
     if part.links:
-        part.links = selection.names(part.links)
+        wanted = {*selection.names(part.links), *selection.directories(part.links)}
+        part.links = [name for name in part.links if name in wanted]
     if part.others:
         wanted = set(selection.names([name for name, _ in part.others]))
         part.others = [other for other in part.others if other[0] in wanted]
