@@ -618,6 +618,7 @@ CASES: dict[str, tuple[str, ...]] = {
     "unusual names work": (
         "unit/test_file_pipeline.py::test_a_file_of_any_name_is_created_edited_and_read",
         "unit/test_read_tool.py::test_unusual_names_work_and_the_header_stays_one_line",
+        "unit/test_glob_tool.py::test_names_of_every_kind_are_found_literally_and_shown_on_one_line",
         "e2e/test_neovim_reading.py::test_any_name_is_one_document",
     ),
     "a sibling with the root's name as its beginning is outside": (
