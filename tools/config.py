@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from .builtin.delete import create_delete_tool
 from .builtin.edit import create_edit_tool
 from .builtin.glob import create_glob_tool
+from .builtin.grep import create_grep_tool
 from .builtin.list_dir import create_list_dir_tool
 from .builtin.read import create_read_tool
 from .builtin.write import create_write_tool
@@ -61,6 +62,7 @@ def _searching(config: ToolConfig) -> tuple[FunctionTool, ...]:
     return (
         create_list_dir_tool(cwd=cwd, description=text.get("ListDir")),
         create_glob_tool(cwd=cwd, editor=editor, description=text.get("Glob")),
+        create_grep_tool(cwd=cwd, editor=editor, description=text.get("Grep")),
     )
 
 

@@ -3,6 +3,7 @@
 from .builtin.delete import create_delete_tool
 from .builtin.edit import create_edit_tool
 from .builtin.glob import create_glob_tool
+from .builtin.grep import create_grep_tool
 from .builtin.list_dir import create_list_dir_tool
 from .builtin.read import create_read_tool
 from .builtin.write import create_write_tool
@@ -11,6 +12,7 @@ __all__ = [
     "create_delete_tool",
     "create_edit_tool",
     "create_glob_tool",
+    "create_grep_tool",
     "create_list_dir_tool",
     "create_read_tool",
     "create_write_tool",

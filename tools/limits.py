@@ -48,3 +48,28 @@ LIST_MAX_ENTRIES: Final = 100_000
 
 LIST_OUTPUT_MAX_BYTES: Final = 512 * KIB
 """The entries that one ListDir lists, as text."""
+
+GREP_PATTERN_MAX_CHARS: Final = 4_000
+GREP_DEFAULT_HEAD: Final = 250
+GREP_MAX_HEAD: Final = 100_000
+"""Files or matching lines that one Grep shows, unless told otherwise and at most (F8)."""
+
+GREP_CONTEXT_MAX_LINES: Final = 100
+
+GREP_FILE_MAX_BYTES: Final = 64 * MIB
+"""A larger file is not searched, and named (F8)."""
+
+GREP_OUTPUT_MAX_BYTES: Final = 512 * KIB
+"""The body of one Grep's answer; what does not fit is left out, and said to be."""
+
+GREP_TIMEOUT_S: Final = 60.0
+"""A whole search; then it is ended (F8)."""
+
+GREP_FILE_TIMEOUT_S: Final = 2.0
+"""A pattern on one file, with an allowance for the size; a file on which it takes longer is left out and named."""
+
+GREP_MEMORY_MAX_BYTES: Final = 2 * 1024 * MIB
+"""Address space of each process that searches."""
+
+GREP_IDLE_S: Final = 300.0
+"""How long a process that has nothing to search stays."""

@@ -16,12 +16,20 @@ from openbuffer.tools.host import (
     create_delete_tool,
     create_edit_tool,
     create_glob_tool,
+    create_grep_tool,
     create_list_dir_tool,
     create_read_tool,
     create_write_tool,
 )
 
-FACTORIES = [create_read_tool, create_write_tool, create_edit_tool, create_delete_tool, create_glob_tool]
+FACTORIES = [
+    create_read_tool,
+    create_write_tool,
+    create_edit_tool,
+    create_delete_tool,
+    create_glob_tool,
+    create_grep_tool,
+]
 ALL_TOOLS = [
     *("Read", "Write", "Edit", "Delete", "ListDir", "Glob", "Grep", "Shell", "Bash", "WebFetch", "WebSearch"),
     *("AskUserQuestion", "ToolSearch", "CodebaseRetrieval", "Computer", "ComputerView"),
@@ -110,6 +118,7 @@ def test_a_description_of_ones_own_is_used_verbatim(factory: Any) -> None:
         ),
         (create_delete_tool, "Delete", ["path"], {Capability.FILE_WRITE}),
         (create_glob_tool, "Glob", ["pattern"], {Capability.FILE_READ}),
+        (create_grep_tool, "Grep", ["pattern"], {Capability.FILE_READ}),
         (create_list_dir_tool, "ListDir", [], {Capability.FILE_READ}),
     ],
 )

@@ -1,0 +1,188 @@
+"""The process that searches: it gets orders with descriptors, answers them one by one, and ends with its owner.
+
+Started as ``python -I -c ... SOCKET HELD``, numbers of descriptors, in a process group of its own. Nobody writes to its
+standard input, which is a pipe: when the owner ends, in whatever way, the kernel signals the whole group, ripgrep
+included. Nobody writes to HELD either, which each of the group holds open: at its end, none of them is left.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import resource
+import signal
+import socket
+import sys
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from ...contract import CancellationToken
+from ...errors import PlanOutdatedError, ToolFailure
+from ...limits import GREP_IDLE_S, GREP_MEMORY_MAX_BYTES
+from ..located import Located
+from .content import NotSearchedError, read_all, read_beneath, text_of
+from .crew import lines_in
+from .dialect import read_pattern
+from .frames import LIMIT_EXIT, BrokenFrameError, answer_frame, receive_order
+from .kept_texts import KeptTexts
+from .matcher import Matcher, find_re2
+from .order import Answer, Found
+from .own_engine import OwnEngine, TooManyFilesError
+from .report import Report
+from .ripgrep import RipgrepFailedError, RipgrepLimitError, run_ripgrep
+from .ripgrep_words import keep_wanted, reasons_of_ripgrep
+
+if TYPE_CHECKING:
+    from .matcher import Re2Module
+    from .order import Order
+    from .syntax import Pattern
+
+
+_OWNER_PIPE: Final = 0
+
+
+def main() -> None:
+    """Answer orders until there are no more, or none came for a while."""
+    _end_with_owner()
+    _bound_memory()
+    owner = socket.socket(fileno=int(sys.argv[1]))
+    owner.settimeout(GREP_IDLE_S)
+    searcher = Searcher(find_re2(), held=(int(sys.argv[2]),))
+    try:
+        while (order := receive_order(owner)) is not None:
+            answer = searcher.answer(*order)
+            owner.settimeout(None)
+            owner.sendall(answer_frame(answer))
+            owner.settimeout(GREP_IDLE_S)
+    except (TimeoutError, BrokenFrameError, ConnectionError):
+        pass
+    except MemoryError:
+        os._exit(LIMIT_EXIT)
+
+
+def _end_with_owner() -> None:
+    """Have every process of the group end when the other end of the pipe is closed, even one that is in C code."""
+    signal.signal(signal.SIGIO, signal.SIG_DFL)
+    fcntl.fcntl(_OWNER_PIPE, fcntl.F_SETOWN, -os.getpgrp())
+    fcntl.fcntl(_OWNER_PIPE, fcntl.F_SETFL, fcntl.fcntl(_OWNER_PIPE, fcntl.F_GETFL) | os.O_ASYNC | os.O_NONBLOCK)
+    try:
+        if os.read(_OWNER_PIPE, 1) == b"":
+            os._exit(0)  # it has ended already
+    except BlockingIOError:
+        pass
+
+
+def _bound_memory() -> None:
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    bound = GREP_MEMORY_MAX_BYTES if most < 0 else min(GREP_MEMORY_MAX_BYTES, most)
+    resource.setrlimit(resource.RLIMIT_AS, (bound, most))
+
+
+class Searcher:
+    """Answers orders; keeps texts of small trees, compiled patterns, and which trees are large."""
+
+    def __init__(self, re2: Re2Module | None, *, held: tuple[int, ...] = ()) -> None:
+        self._held = held
+        self._kept = KeptTexts()
+        self._large: set[str] = set()
+        self._unusable: set[str] = set()
+        self._re2 = re2
+        self._matcher = lru_cache(maxsize=16)(self._compiled)
+
+    def answer(self, order: Order, descriptor: int) -> Answer:
+        """Search what the descriptor is, and close it."""
+        try:
+            pattern, matcher = self._matcher(order.pattern, order.ignore_case, order.multiline)
+            if order.is_file:
+                return Report(order, _of_file(order, matcher, descriptor), matcher, descriptor).write()
+            return self._of_directory(order, pattern, matcher, descriptor)
+        except (ToolFailure, PlanOutdatedError) as failure:
+            return Answer(failure=str(failure))
+        except OSError as error:
+            return Answer(failure=f"cannot be searched ({error.strerror or error})")
+        finally:
+            os.close(descriptor)
+
+    def _compiled(self, pattern: str, ignore_case: bool, multiline: bool) -> tuple[Pattern, Matcher]:
+        read = read_pattern(pattern, ignore_case=ignore_case, multiline=multiline)
+        return read, Matcher(read, self._re2)
+
+    def _of_directory(self, order: Order, pattern: Pattern, matcher: Matcher, descriptor: int) -> Answer:
+        usable = order.ripgrep is not None and order.ripgrep not in self._unusable
+        with_ripgrep = usable and not pattern.backtracks and order.engine != "own"
+        if with_ripgrep and (order.engine == "ripgrep" or order.path in self._large):
+            return self._by_ripgrep(order, pattern, matcher, descriptor)
+        try:
+            return self._alone(order, matcher, descriptor, may_call_crew=not with_ripgrep)
+        except TooManyFilesError:
+            self._large.add(order.path)
+            return self._by_ripgrep(order, pattern, matcher, descriptor)
+
+    def _by_ripgrep(self, order: Order, pattern: Pattern, matcher: Matcher, descriptor: int) -> Answer:
+        assert order.ripgrep is not None
+        try:
+            result = run_ripgrep(order.ripgrep, order, pattern, descriptor, self._held)
+        except RipgrepLimitError:
+            raise MemoryError from None
+        except (RipgrepFailedError, OSError) as error:
+            if order.engine == "ripgrep":
+                return Answer(failure=f"ripgrep cannot search it ({error})")
+            self._unusable.add(order.ripgrep)
+            return self._alone(order, matcher, descriptor, may_call_crew=True)
+        keep_wanted(result.found, order.glob)
+        if order.multiline:
+            _count_again(result.found, order, matcher, descriptor)
+        answer = Report(order, result.found, matcher, descriptor).write()
+        answer.engine = "ripgrep"
+        answer.left_out += reasons_of_ripgrep(result)
+        return answer
+
+    def _alone(self, order: Order, matcher: Matcher, descriptor: int, *, may_call_crew: bool) -> Answer:
+        own = OwnEngine(order, _located(order, descriptor), matcher, self._kept)
+        found = own.search(CancellationToken(), may_call_crew=may_call_crew)
+        answer = Report(order, found, matcher, descriptor).write()
+        answer.searched = found.searched
+        answer.left_out += own.reasons()
+        return answer
+
+
+def _located(order: Order, descriptor: int) -> Located:
+    """The directory that the descriptor is; it is opened again by its name ``.`` and never by a path."""
+    return Located(
+        root=order.path,
+        path=order.path,
+        name="",
+        parent_fd=descriptor,
+        anchor_fd=os.dup(descriptor),
+        status=os.fstat(descriptor),
+        kind="directory",
+    )
+
+
+def _of_file(order: Order, matcher: Matcher, descriptor: int) -> Found:
+    found = Found()
+    path = os.path.basename(order.path)
+    try:
+        lines = lines_in(text_of(read_all(descriptor, order.max_file_bytes)), matcher, counts=True)
+    except NotSearchedError as error:
+        found.leave_out(path, error)
+        return found
+    found.searched = 1
+    if lines:
+        found.matched.append((path, lines))
+    return found
+
+
+def _count_again(found: Found, order: Order, matcher: Matcher, descriptor: int) -> None:
+    """Across lines ripgrep counts matches, where lines are counted here, and takes binary files for text."""
+    counted = Found()
+    for path, _ in found.matched:
+        try:
+            text = text_of(read_beneath(descriptor, path, order.max_file_bytes))
+            lines = lines_in(text, matcher, counts=True)
+        except NotSearchedError as error:
+            found.leave_out(path, error)
+            continue
+        if lines:
+            counted.matched.append((path, lines))
+    found.matched = counted.matched
