@@ -14,7 +14,7 @@ import anyio
 import anyio.to_thread
 
 from . import client_requests as wire
-from .errors import EditorLostError
+from .errors import DocumentMovedError, EditorLostError
 from .lsp_flight import wait_until
 from .port import FileOutcome
 
@@ -99,11 +99,18 @@ class RichClient:
     async def act(
         self, action: FileAction, slot: DocumentSlot, document: Document, disk_hash: str | None, dialog_id: str
     ) -> FileOutcome:
-        """Ask for a save or a reload of exactly this state, and take the answer for what it says."""
-        assert slot.open is not None
+        """Ask for a save or a reload of exactly this state, and take the answer for what it says.
+
+        Raises:
+            DocumentMovedError: the document is in another state by now; nothing was sent.
+        """
+        opened = slot.open
+        if opened is None or opened.snapshot(document.path) != document:
+            # Since the check of the caller this task had to wait for its turn.
+            raise DocumentMovedError(f"{document.path} was changed or closed in the editor; nothing was sent")
         params: wire.SaveDocumentParams = {
-            "textDocument": {"uri": slot.open.uri, "version": slot.open.version},
-            "textHash": hash_of(slot.open),
+            "textDocument": {"uri": opened.uri, "version": opened.version},
+            "textHash": hash_of(opened),
             "diskHash": disk_hash,
             "dialogId": dialog_id,
         }
