@@ -6,6 +6,7 @@ import itertools
 import os
 import shutil
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -81,11 +82,21 @@ HABITS = st.builds(
     reloads=st.sampled_from(["changed", "reopened"]),
     saves_over=st.sampled_from(["overwrites", "asks", "refuses"]),
 )
+CARELESS = st.builds(
+    Temperament,
+    stale=st.sampled_from(["applied", "refused"]),
+    checks=st.sampled_from(["last_sent", "newest"]),
+    answer=st.sampled_from(["truth", "false", "error"]),
+    asks_user=st.booleans(),
+    tells_typing=st.sampled_from(["at_once", "when_flushed"]),
+    tells_edit=st.sampled_from(["after_reply", "when_flushed"]),
+)
+"""These make edits over what they were not for, or deny them; they are drawn more often than they are met."""
 SETTINGS = st.builds(
     Setting,
-    temperament=st.one_of(HONEST, st.sampled_from([*NAMED.values()]), TEMPERAMENTS),
+    temperament=st.one_of(HONEST, st.sampled_from([*NAMED.values()]), TEMPERAMENTS, CARELESS),
     encoding=st.sampled_from(["utf-16", "utf-8", "utf-32"]),
-    rich=st.one_of(st.just(PLAIN), st.just(RICH), ANNOUNCED),
+    rich=st.one_of(st.sampled_from([PLAIN, PLAIN, RICH, replace(RICH, apply_edit=False)]), ANNOUNCED),
     rich_temperament=st.one_of(st.just(RichTemperament()), st.sampled_from([*RICH_NAMED.values()]), RICH_TEMPERAMENTS),
     habits=st.one_of(st.just(EditorHabits()), HABITS),
     formats=st.sampled_from([False, False, True]),
