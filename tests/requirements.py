@@ -281,14 +281,16 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
     ),
     "F7": ("unit/test_glob_pattern.py", "unit/test_glob_tool.py", "unit/test_walk.py", "unit/test_walk_ignores.py"),
     "F8": (
-        "unit/test_grep_isolation.py",
         "unit/test_grep_dialect.py",
         "unit/test_grep_engines.py",
+        "unit/test_grep_isolation.py",
+        "unit/test_grep_standing_tree.py",
         "unit/test_grep_tool.py",
     ),
     "F9": (
         "unit/test_glob_tool.py",
         "unit/test_grep_engines.py",
+        "unit/test_grep_standing_tree.py",
         "unit/test_walk_ignores.py",
     ),
     "F10": ("unit/test_list_dir_tool.py",),

@@ -32,7 +32,7 @@ PACKAGES = (
 )
 """Python, YAML, JSON, JavaScript, translations, and some shared libraries. About 680 MB when unpacked."""
 
-SMALL_FROM = "Django==5.1.4"
+SMALL_FROM = "homeassistant==2024.3.3"
 SMALL_FILES = 1_920
 _IGNORED = "*.pyc\n__pycache__/\n*.min.js\n/sympy/benchmarks/\n"
 

@@ -18,16 +18,17 @@ if TYPE_CHECKING:
 _KEPT_MAX_BYTES: Final = 48 * 1024 * 1024
 _FILE_MAX_BYTES: Final = 1024 * 1024
 _ENTRY_BYTES: Final = 500  # what the rest of an entry takes, about
-_SETTLED_NS: Final = 2_000_000_000
+SETTLED_NS: Final = 2_000_000_000
+"""How long ago a change has to be, so that another one since is sure to be seen in the times."""
 
-_Mark: TypeAlias = "tuple[int, int, int, int, int]"
+Mark: TypeAlias = "tuple[int, int, int, int, int]"
 
 
 class KeptTexts:
     """Texts by directory; all are given up when they become too many."""
 
     def __init__(self) -> None:
-        self._directories: dict[str, dict[str, tuple[_Mark, bytes | None]]] = {}
+        self._directories: dict[str, dict[str, tuple[Mark, bytes | None]]] = {}
         self._bytes = 0
 
     def of(self, directory: str) -> KeptDirectory:
@@ -53,7 +54,7 @@ class KeptDirectory:
 
     __slots__ = ("_texts", "_whole")
 
-    def __init__(self, whole: KeptTexts, texts: dict[str, tuple[_Mark, bytes | None]]) -> None:
+    def __init__(self, whole: KeptTexts, texts: dict[str, tuple[Mark, bytes | None]]) -> None:
         self._whole = whole
         self._texts = texts
 
@@ -67,13 +68,13 @@ class KeptDirectory:
             status = os.stat(name, dir_fd=directory_fd, follow_symlinks=False)
         except OSError:
             return text_of(read_in(directory_fd, name, max_bytes))
-        mark = _mark(status)
+        mark = mark_of(status)
         kept = self._texts.get(name)
         if kept is not None and kept[0] == mark and status.st_size <= max_bytes:
             if kept[1] is None:
                 raise NotSearchedError("binary")
             return kept[1]
-        settled = time.time_ns() - max(status.st_ctime_ns, status.st_mtime_ns) > _SETTLED_NS
+        settled = time.time_ns() - max(status.st_ctime_ns, status.st_mtime_ns) > SETTLED_NS
         content = read_in(directory_fd, name, max_bytes)
         try:
             text = text_of(content)
@@ -83,7 +84,11 @@ class KeptDirectory:
         self._keep(name, mark if settled else None, text)
         return text
 
-    def _keep(self, name: str, mark: _Mark | None, text: bytes | None) -> None:
+    def remembered(self, name: str) -> tuple[Mark | None, bytes | None]:
+        """What is kept of a file: its mark and its text, no text for a binary one; no mark where it is not kept."""
+        return self._texts.get(name, (None, None))
+
+    def _keep(self, name: str, mark: Mark | None, text: bytes | None) -> None:
         before = self._texts.pop(name, None)
         self._whole.give_back(0 if before is None or before[1] is None else len(before[1]))
         size = 0 if text is None else len(text)
@@ -91,5 +96,6 @@ class KeptDirectory:
             self._texts[name] = (mark, text)
 
 
-def _mark(status: os.stat_result) -> _Mark:
+def mark_of(status: os.stat_result) -> Mark:
+    """What tells a file from another, or a changed one."""
     return status.st_ino, status.st_dev, status.st_size, status.st_mtime_ns, status.st_ctime_ns

@@ -7,9 +7,10 @@ else, if the pattern depends on Unicode, the decoded text. That is why results c
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
 
 import regex
+import stringzilla  # pyright: ignore[reportMissingTypeStubs]  it ships no types
 
 from ...limits import GREP_FILE_TIMEOUT_S
 from .content import NotSearchedError
@@ -26,6 +27,9 @@ Text: TypeAlias = "bytes | str"
 Lines: TypeAlias = "Iterator[tuple[int, int]]"
 _Span: TypeAlias = "tuple[int, int]"
 _Search: TypeAlias = "Callable[[Any, int], _Span | None]"
+
+# Several times as fast as the search of ``bytes``, and quadratic at worst in needles that are short here.
+_find = cast("Callable[[bytes, bytes, int, int], int]", stringzilla.find)  # pyright: ignore[reportUnknownMemberType]
 
 _S_PER_BYTE: Final = 0.25 / 1024**2  # what an ordinary pattern takes on a busy machine, and then some
 _RE2_MAX_BYTES: Final = 256 * 1024 * 1024
@@ -147,7 +151,7 @@ def _holds(text: bytes, literal: Needed) -> bool:
     if literal.fold:
         text = text.lower()
     for each in literal.literals:  # noqa: SIM110  any() with a generator takes longer than the search itself
-        if each in text:
+        if _find(text, each, 0, len(text)) >= 0:
             return True
     return False
 
@@ -161,12 +165,19 @@ class _Literals:
         self._next = [-2] * len(literals)  # before the beginning; -1 is nowhere
         self._from = 0
 
+    def _find(self, literal: Any, start: int) -> int:
+        if start >= len(self._subject):
+            return -1
+        if isinstance(literal, str):
+            return self._subject.find(literal, start)
+        return _find(self._subject, literal, start, len(self._subject))
+
     def find(self, _subject: Any, start: int) -> _Span | None:
         best: _Span | None = None
         for index, literal in enumerate(self._literals):
             at = self._next[index]
             if at != -1 and at < start:
-                at = self._next[index] = self._subject.find(literal, start)
+                at = self._next[index] = self._find(literal, start)
             if at != -1 and (best is None or at < best[0]):
                 best = (at, at + len(literal))
         return best

@@ -16,6 +16,7 @@ from ..walk import Walk
 from .content import NotSearchedError
 from .crew import Crew, lines_in
 from .order import Found
+from .standing_tree import StandingTree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,6 +51,8 @@ class OwnEngine:
         self._ignored_directories = FirstNames()
         self._links = FirstNames()
         self._walk: Walk | None = None
+        self.tree: StandingTree | None = None if order.glob else StandingTree(order.path)
+        """All of it, where it was searched without help and all files were wanted."""
 
     def search(self, token: CancellationToken, *, may_call_crew: bool) -> Found:
         """Search all of it.
@@ -75,8 +78,13 @@ class OwnEngine:
                 if files > ALONE_FILES or taken > ALONE_BYTES:
                     if not may_call_crew:
                         raise TooManyFilesError
+                    self.tree = None
                     found.add(self._with_crew(slices))
                     break
+        if self.tree is not None:
+            tally = self._walk.tally
+            # A directory that was not listed is not watched, and can be readable by now.
+            self.tree.finish(self.reasons(), is_whole=not (tally.unread.count or tally.changed))
         return found
 
     def reasons(self) -> list[str]:
@@ -105,6 +113,8 @@ class OwnEngine:
         prefix = f"{part.path}/" if part.path else ""
         kept = self._kept.of(f"{self._located.path}/{prefix}")
         taken = 0
+        if self.tree is not None:
+            self.tree.add_directory(part)
         for name in part.files:
             try:
                 text = kept.text(name, part.fd, most)
@@ -113,6 +123,9 @@ class OwnEngine:
             except NotSearchedError as error:
                 found.leave_out(prefix + name, error)
                 continue
+            finally:
+                if self.tree is not None:
+                    self.tree.add_file(prefix + name, name, kept)
             found.searched += 1
             if lines:
                 found.matched.append((prefix + name, lines))

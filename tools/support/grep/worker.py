@@ -31,6 +31,7 @@ from .own_engine import OwnEngine, TooManyFilesError
 from .report import Report
 from .ripgrep import RipgrepFailedError, RipgrepLimitError, run_ripgrep
 from .ripgrep_words import keep_wanted, reasons_of_ripgrep
+from .standing_tree import StandingTrees
 
 if TYPE_CHECKING:
     from .matcher import Re2Module
@@ -84,6 +85,7 @@ class Searcher:
     def __init__(self, re2: Re2Module | None, *, held: tuple[int, ...] = ()) -> None:
         self._held = held
         self._kept = KeptTexts()
+        self._standing = StandingTrees()
         self._large: set[str] = set()
         self._unusable: set[str] = set()
         self._re2 = re2
@@ -138,11 +140,21 @@ class Searcher:
         return answer
 
     def _alone(self, order: Order, matcher: Matcher, descriptor: int, *, may_call_crew: bool) -> Answer:
-        own = OwnEngine(order, _located(order, descriptor), matcher, self._kept)
-        found = own.search(CancellationToken(), may_call_crew=may_call_crew)
+        key = (order.path, order.ignoring, order.named, order.max_file_bytes)
+        standing = None if order.glob else self._standing.get(key)
+        counts = order.mode != "files_with_matches"
+        found = standing and standing.search(descriptor, matcher, order.max_file_bytes, counts=counts)
+        if standing is not None and found is not None:
+            reasons = standing.reasons
+        else:
+            own = OwnEngine(order, _located(order, descriptor), matcher, self._kept)
+            found = own.search(CancellationToken(), may_call_crew=may_call_crew)
+            reasons = own.reasons()
+            if not order.glob:
+                self._standing.put(key, own.tree)
         answer = Report(order, found, matcher, descriptor).write()
         answer.searched = found.searched
-        answer.left_out += own.reasons()
+        answer.left_out += reasons
         return answer
 
 
