@@ -80,9 +80,15 @@ vim.api.nvim_create_autocmd(vim.tbl_keys(kinds), {
     if event.event == 'BufReadPost' then R.odd[event.match] = nil end
     follow(event.buf)
     local kind, after = kinds[event.event], text_of(event.buf)
-    if kind == 'write' and disk_of(event.match) ~= after then return end  -- it comes after a write that failed too
+    -- It comes after a write that failed as well; and what was written may have been changed on disk since.
+    local is_written = disk_of(event.match) == after or R.was_modified and not vim.bo[event.buf].modified
+    if kind == 'write' and not is_written then return end
     table.insert(R.log, { kind = kind, path = event.match, after = after })
   end,
+})
+
+vim.api.nvim_create_autocmd('BufWritePre', {
+  callback = function(event) R.was_modified = vim.bo[event.buf].modified end,
 })
 
 local apply = vim.lsp.util.apply_workspace_edit

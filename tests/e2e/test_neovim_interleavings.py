@@ -315,6 +315,7 @@ class History:
         taken = self.recorded.take(self.dice)
         self.counts["settled"] += taken.settled
         now = {path: self._disk(path) for path in self.paths}
+        written_beside = set(outside)
         for path in self.paths:
             story = Story(
                 wishes=[wish for wish in wishes if wish.path == path and wish.changes],
@@ -329,6 +330,8 @@ class History:
             )
             told = story.told()
             self._require(told, "no telling", story)
+            if any(on_disk for _, on_disk in told):
+                written_beside.add(path)
             if quiet and len(story.wishes) == 1:
                 self._found_the_right_place(path, story.wishes[0], told, story)
             if quiet and not taken.settled:
@@ -336,7 +339,7 @@ class History:
                 self._require(self.shown.get(path) == before, "a buffer changed by itself", story)
         if not in_limbo:
             self._judge_reads(wishes, taken, now, outside)
-        self._remember(taken, now, outside, is_settled=bool(wishes))
+        self._remember(taken, now, written_beside, is_settled=bool(wishes))
 
     def _found_the_right_place(
         self, path: str, wish: Wish, told: list[tuple[list[Wish], list[Wish]]], story: Story
@@ -389,8 +392,8 @@ class History:
     def _truth(self, path: str) -> tuple[str, str | None]:
         """Where the text of a path is by the table of E11, and the text.
 
-        Open is it where a file was written by others right after it was loaded or saved, when it may not have been
-        compared with the document yet; and in the odd files of the recorder.
+        Open is it where a file was written by others, or by the server, right after it was loaded or saved, when it may
+        not have been compared with the document yet; and in the odd files of the recorder.
         """
         disk, shown = self.before[path], self.shown.get(path)
         if shown is None:
