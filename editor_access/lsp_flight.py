@@ -123,8 +123,8 @@ class EditFlight:
             return
         if self._holds(opened):
             self._held = opened.snapshot(self._path)
-        elif not (self._checks_versions and opened.generation == self._generation):
-            # Otherwise nothing was changed in between, and some tell the edit itself in several messages.
+        elif not (self._checks_versions and opened.generation == self._generation) or self._lacks(opened):
+            # Else hardly anything was changed in between, and some tell the edit itself in several messages.
             self._before_held = opened.buffer.pieces()
 
     def glimpse(self, opened: OpenDocument) -> None:
@@ -136,7 +136,7 @@ class EditFlight:
         if self._held is not None or len(opened.buffer) >= _LARGE_CHARS:
             return
         if not self._holds(opened):
-            if not self._checks_versions and self._intended.judge(opened.buffer.text) == "lacks":
+            if self._lacks(opened):
                 # It was typed before the edit was made, which can have covered it.
                 self._before_held = opened.buffer.pieces()
             return
@@ -148,6 +148,10 @@ class EditFlight:
     def _holds(self, opened: OpenDocument) -> bool:
         buffer, intended = opened.buffer, self._intended
         return buffer.has_in_a_line(intended.longest_line) and intended.judge(buffer.text) == "holds"
+
+    def _lacks(self, opened: OpenDocument) -> bool:
+        """Whether nothing of the edit is in the text, as far as that is told quickly."""
+        return len(opened.buffer) < _LARGE_CHARS and self._intended.judge(opened.buffer.text) == "lacks"
 
     async def _ask(self, send: _Send) -> None:
         try:
