@@ -84,12 +84,16 @@ class Call:
 class Oracle:
     """Follows all texts. ``faults`` says what must not be, in the order of discovery."""
 
-    def __init__(self, *, misplaces: bool, saves_anything: bool) -> None:
+    def __init__(self, *, misplaces: bool, is_trusted: bool, saves_anything: bool) -> None:
         """``misplaces``: edits can be made elsewhere than where they were meant to be, which has to be told.
+
+        ``is_trusted``: but for an editor that announced that it compares texts first. What was typed at the very
+        place of its edit cannot be told from a part of the edit.
 
         ``saves_anything``: a save is made of whatever the document holds by then, which has to be read after that.
         """
         self.misplaces = misplaces
+        self._is_trusted = is_trusted
         self._saves_anything = saves_anything
         self.faults: list[str] = []
         self.story: list[str] = []
@@ -259,7 +263,7 @@ class Oracle:
         if call.success:
             if not in_time:
                 yield "success, and its text was nowhere"
-            elif call.lost:
+            elif call.lost and not self._is_trusted:
                 yield f"success, and {call.lost} vanished"
             elif ("Written to disk" in call.output) != (in_time[0][0] == "disk"):
                 yield f"it went to {in_time[0]}"

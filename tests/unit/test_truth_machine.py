@@ -115,7 +115,6 @@ SCHEDULES = st.lists(
     min_size=6,
     max_size=36,
 )
-_NUMBERS = itertools.count()
 
 
 @pytest.fixture(scope="module")
@@ -134,6 +133,7 @@ def play(processes: Processes, setting: Setting, schedule: list[tuple[int, int, 
 Step: TypeAlias = "tuple[int, Callable[[World, int, int], None], int, int]"
 """The wait before it, as in WAITS, what is done, by whom, and where."""
 
+TURNS = [wait for wait in WAITS if wait >= 0]
 FAULTS: dict[str, tuple[Setting, list[list[Step]]]] = {
     "a change on disk that is prepared while the user saves the old text over it": (
         Setting(latencies=(5,), wire=(0,)),
@@ -172,6 +172,17 @@ FAULTS: dict[str, tuple[Setting, list[list[Step]]]] = {
                 (-3100, World.agent_reads, 0, 0),
             ]
             for wait in WAITS
+        ],
+    ),
+    "a document that closes in the turn before its save is asked for": (
+        Setting(rich=RICH),
+        [
+            [
+                (-30, World.agent_edits, 0, 1),
+                (first, World.user_undoes, 3, 0),  # there is nothing to undo: one wait more
+                (then, World.user_closes, 0, 0),
+            ]
+            for first, then in itertools.product(TURNS, TURNS)
         ],
     ),
     "columns in code points where UTF-8 was negotiated": (
