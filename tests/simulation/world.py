@@ -59,7 +59,11 @@ class World:
     """Plays a schedule: actions, each with the number of turns or the time before it."""
 
     def __init__(self, processes: Processes, setting: Setting, schedule: Sequence[tuple[int, int, int, int]]) -> None:
-        self.oracle = Oracle(misplaces=not setting.applies_exactly, saves_anything=not setting.handles_files_exactly)
+        self.oracle = Oracle(
+            misplaces=not setting.applies_exactly,
+            is_trusted=setting.rich.apply_edit and not setting.applies_exactly,
+            saves_anything=not setting.handles_files_exactly,
+        )
         self.setting = setting
         self.paths = [os.path.join(processes.root, name) for name in NAMES]
         self.disk_text = processes.disk_text
