@@ -64,6 +64,11 @@ for _, client in ipairs(vim.lsp.get_clients({ name = 'openbuffer' })) do client:
 """
 
 _SAY_LISTENING = "lua io.stdout:write('listening\\n') io.stdout:flush()"
+_END_WITH_PARENT = (
+    "lua local parent = vim.uv.os_getppid() vim.uv.new_timer():start(2000, 2000, "
+    "function() if vim.uv.os_getppid() ~= parent then os.exit(1) end end)"
+)
+"""A test run that is killed cannot end the editors that it started."""
 
 _REQUEST = """
 local id, method, params = ...
@@ -360,7 +365,10 @@ def _start_process(home: Path, root: Path) -> subprocess.Popen[bytes]:
     environment |= {"XDG_RUNTIME_DIR": str(home), "HOME": str(home), "NVIM_LOG_FILE": str(home / "nvim.log")}
     with (home / "nvim.err").open("wb") as errors:
         process = subprocess.Popen(
-            [binary, "--headless", "--clean", "--listen", str(home / "nvim.sock"), "--cmd", _SAY_LISTENING],
+            [
+                *(binary, "--headless", "--clean", "--listen", str(home / "nvim.sock")),
+                *("--cmd", _END_WITH_PARENT, "--cmd", _SAY_LISTENING),
+            ],
             cwd=root,
             env=environment,
             stdin=subprocess.DEVNULL,
