@@ -185,6 +185,18 @@ FAULTS: dict[str, tuple[Setting, list[list[Step]]]] = {
             for first, then in itertools.product(TURNS, TURNS)
         ],
     ),
+    "an editor that ends after a file was created behind its document": (
+        Setting(rich=RICH),
+        [
+            [
+                (-30, World.command_deletes, 0, 0),
+                (-30, World.agent_writes, 0, 0),
+                (first, World.user_undoes, 3, 0),
+                (then, World.editor_dies_or_comes_back, 0, 1),
+            ]
+            for first, then in itertools.product(TURNS, TURNS)
+        ],
+    ),
     "columns in code points where UTF-8 was negotiated": (
         Setting(temperament=Temperament(counts="code_points", sync="full"), encoding="utf-8"),
         [[(-30, World.user_types, 0, 1), (-30, World.agent_writes, 0, 1)]],

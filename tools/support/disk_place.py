@@ -195,10 +195,13 @@ class OutdatedDocumentPlace(DiskPlace):
         return why or _SHOWS_OTHER_TEXT
 
     async def _show_what_was_created(self, context: ToolContext) -> str:
-        """Why the document does not show the file that was created, or ""."""
+        """Why the document does not show the file that was created, or ""; never fails, for the change was made."""
         why = await self._reloaded(context)
-        document = self._found.open_document()[1]
-        is_shown = document is None or await run_blocking(context.cancellation, lambda: self._is_on_disk(document))
+        try:
+            document = self._found.open_document()[1]
+            is_shown = document is None or await run_blocking(context.cancellation, lambda: self._is_on_disk(document))
+        except (ToolFailure, PlanOutdatedError, OSError) as error:
+            return in_its_words(str(error)).rstrip(".")
         return "" if is_shown else why or _SHOWS_OTHER_TEXT
 
     async def _reloaded(self, context: ToolContext) -> str:
