@@ -32,7 +32,7 @@ PACKAGES = (
 )
 """Python, YAML, JSON, JavaScript, translations, and some shared libraries. About 680 MB when unpacked."""
 
-SMALL_FROM = "homeassistant==2024.3.3"
+SMALL_FROM = ("Django==5.1.4", "homeassistant==2024.3.3")
 SMALL_FILES = 1_920
 _IGNORED = "*.pyc\n__pycache__/\n*.min.js\n/sympy/benchmarks/\n"
 
@@ -71,15 +71,17 @@ def _unpack_all(folder: Path, scratch: Path) -> None:
 
 
 def _unpack_some(folder: Path, scratch: Path) -> None:
-    whole = scratch / "whole"
-    _unpack(SMALL_FROM, whole, scratch)
-    files = sorted(
-        path for path in whole.rglob("*") if path.is_file() and path.suffix in {".py", ".html", ".txt", ".js"}
-    )
-    for path in files[:SMALL_FILES]:
-        target = folder / path.relative_to(whole)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, target)
+    text = {".css", ".html", ".js", ".py", ".txt"}
+    left = SMALL_FILES
+    for package in SMALL_FROM:
+        whole = scratch / "whole" / package.partition("=")[0]
+        _unpack(package, whole, scratch)
+        files = sorted(path for path in whole.rglob("*") if path.is_file() and path.suffix in text)[:left]
+        for path in files:
+            target = folder / path.relative_to(whole.parent)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
+        left -= len(files)
 
 
 def _unpack(package: str, folder: Path, scratch: Path) -> None:

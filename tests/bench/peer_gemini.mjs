@@ -1,5 +1,5 @@
-// Runs gemini-cli's own read, edit and glob tools: `node peer_gemini.mjs LIBRARY WORKSPACE`, one JSON line in, one out, as in
-// peer_worker.py. The configuration is the one that the library's own tests use: no model, no telemetry.
+// Runs gemini-cli's own read, edit, glob and grep tools: `node peer_gemini.mjs LIBRARY WORKSPACE`, one JSON line in,
+// one out, as in peer_worker.py. The configuration is the one that the library's own tests use: no model, no telemetry.
 import { createInterface } from "node:readline";
 import { writeSync } from "node:fs";
 
@@ -9,11 +9,13 @@ const load = async (file) => import(`${library}/${file}`);
 const { makeFakeConfig } = await load("test-utils/config.js");
 const { ReadFileTool } = await load("tools/read-file.js");
 const { EditTool } = await load("tools/edit.js");
+const { GrepTool } = await load("tools/grep.js");
 const { GlobTool } = await load("tools/glob.js");
 
 const config = makeFakeConfig({ targetDir: workspace, cwd: workspace, disableLLMCorrection: true });
 const reader = new ReadFileTool(config, undefined);
 const editor = new EditTool(config, undefined);
+const searcher = new GrepTool(config, undefined);
 const globber = new GlobTool(config, undefined);
 
 async function work(order) {
@@ -32,6 +34,8 @@ function built(order) {
   switch (order.op) {
     case "glob":
       return globber.build({ pattern: order.pattern });
+    case "grep":
+      return searcher.build({ pattern: order.pattern });
     case "edit":
       return editor.build({ file_path: order.path, instruction: "bench", old_string: order.old, new_string: order.new });
     default:

@@ -34,7 +34,7 @@ def main() -> None:
 
 
 def deepagents(workspace: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """The backend behind deepagents' read_file, edit_file and glob, with the numbering that read_file adds."""
+    """The backend behind deepagents' read_file, edit_file, glob and grep, with the numbering that read_file adds."""
     backend = importlib.import_module("deepagents.backends.filesystem").FilesystemBackend(
         root_dir=workspace, virtual_mode=True
     )
@@ -49,9 +49,17 @@ def deepagents(workspace: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
             return {"reason": f"gives up: {result.error or 'its own time budget is over'}"[:100]}
         return _answer(seconds, "\n".join(found["path"] for found in result.matches), order)
 
+    def grep(order: dict[str, Any]) -> dict[str, Any]:
+        start = time.perf_counter()
+        result = backend.grep(order["pattern"])
+        seconds = time.perf_counter() - start
+        if result.error:
+            return {"reason": f"gives up: {result.error}"[:100]}
+        return _answer(seconds, "\n".join(found["path"] for found in result.matches or ()), order)
+
     def work(order: dict[str, Any]) -> dict[str, Any]:
-        if order["op"] == "glob":
-            return glob(order)
+        if order["op"] in {"glob", "grep"}:
+            return {"glob": glob, "grep": grep}[order["op"]](order)
         path = order["path"].removeprefix(workspace)
         start = time.perf_counter()
         if order["op"] == "edit":

