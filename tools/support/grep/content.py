@@ -34,6 +34,8 @@ def open_directory(top_fd: int, path: str) -> int:
     fd = os.dup(top_fd)
     for name in path.split("/") if path else ():
         try:
+            if name in {"", ".", ".."}:
+                raise FileNotFoundError(errno.ENOENT, "is no path below a directory", path)
             below = os.open(name, _DIRECTORY, dir_fd=fd)
         finally:
             os.close(fd)
@@ -41,17 +43,44 @@ def open_directory(top_fd: int, path: str) -> int:
     return fd
 
 
-def read_beneath(top_fd: int, path: str, max_bytes: int) -> bytes:
-    """The content of a file by its path below an opened directory; raises as ``read_in``."""
-    directory, _, name = path.rpartition("/")
-    try:
-        fd = open_directory(top_fd, directory)
-    except OSError as error:
-        raise _refusal(error) from None
-    try:
+class Beneath:
+    """Files by their paths below an opened directory; the directory of the last one is kept open for the next."""
+
+    def __init__(self, top_fd: int) -> None:
+        self._top_fd = top_fd
+        self._path = ""
+        self._fd = -1
+
+    def read(self, path: str, max_bytes: int) -> bytes:
+        """The content of a file; raises as ``read_in``."""
+        directory, _, name = path.rpartition("/")
+        try:
+            fd = self._directory(directory)
+        except OSError as error:
+            raise _refusal(error) from None
         return read_in(fd, name, max_bytes)
-    finally:
-        os.close(fd)
+
+    def has_file(self, path: str) -> bool:
+        """Whether there is such a file, with no link on the way."""
+        directory, _, name = path.rpartition("/")
+        try:
+            return stat.S_ISREG(os.stat(name, dir_fd=self._directory(directory), follow_symlinks=False).st_mode)
+        except OSError:
+            return False
+
+    def close(self) -> None:
+        """Close what is kept open, but not the directory that was given."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def _directory(self, path: str) -> int:
+        if not path:
+            return self._top_fd
+        if self._fd < 0 or path != self._path:
+            self.close()
+            self._fd, self._path = open_directory(self._top_fd, path), path
+        return self._fd
 
 
 def read_in(directory_fd: int, name: str, max_bytes: int) -> bytes:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import stat
 from typing import TYPE_CHECKING, Any, Final
 
 from ...limits import LINE_MAX_CHARS
 from ..located import printable
-from .content import NotSearchedError, open_directory, read_all, read_beneath, text_of
+from .content import Beneath, NotSearchedError, read_all, text_of
 from .order import Answer, in_order
 
 if TYPE_CHECKING:
@@ -22,13 +21,18 @@ _NAMED: Final = 5
 
 
 class Report:
-    """One search's answer, written piece by piece."""
+    """One search's answer, written piece by piece.
 
-    def __init__(self, order: Order, found: Found, matcher: Matcher, top_fd: int) -> None:
+    ``is_sure``: that the files lie below the top is known; else it is looked whether they do.
+    """
+
+    def __init__(self, order: Order, found: Found, matcher: Matcher, top_fd: int, *, is_sure: bool = True) -> None:
         self._order = order
         self._found = found
         self._matcher = matcher
         self._top_fd = top_fd
+        self._beneath = Beneath(top_fd)
+        self._is_sure = is_sure or order.is_file
         self._left_bytes = order.max_output_bytes
         self._body: list[str] = []
         self.answer = Answer(files=len(found.matched), lines=sum(count for _, count in found.matched))
@@ -36,7 +40,10 @@ class Report:
     def write(self) -> Answer:
         """The whole answer, but for what a walk left out."""
         write = {"files_with_matches": self._paths, "count": self._counts, "content": self._contents}[self._order.mode]
-        write(in_order(self._found.matched))
+        try:
+            write(in_order(self._found.matched))
+        finally:
+            self._beneath.close()
         self.answer.body = "\n".join(self._body)
         self.answer.left_out += reasons_of(self._found, self._order)
         return self.answer
@@ -54,25 +61,9 @@ class Report:
     def _path(self, path: str) -> str:
         return printable(self._order.path if self._order.is_file else os.path.join(self._order.path, path))
 
-    def _is_there(self, path: str) -> bool:
-        """Whether the file is still below the top, with no link on the way."""
-        if self._order.is_file:
-            return True
-        directory, _, name = path.rpartition("/")
-        try:
-            fd = open_directory(self._top_fd, directory)
-        except OSError:
-            return False
-        try:
-            return stat.S_ISREG(os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode)
-        except OSError:
-            return False
-        finally:
-            os.close(fd)
-
     def _entries(self, matched: list[tuple[str, int]]) -> Iterator[tuple[str, int]]:
         for path, count in matched:
-            if not self._is_there(path):
+            if not (self._is_sure or self._beneath.has_file(path)):
                 self._gone(path, count)
             elif self.answer.shown == self._order.head:
                 self.answer.cut_by = "head"
@@ -131,7 +122,7 @@ class Report:
         most = self._order.max_file_bytes
         if self._order.is_file:
             return text_of(read_all(self._top_fd, most))
-        return text_of(read_beneath(self._top_fd, path, most))
+        return text_of(self._beneath.read(path, most))
 
 
 def reasons_of(found: Found, order: Order) -> list[str]:

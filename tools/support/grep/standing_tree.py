@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..git_files import global_excludes_path, repository_exclude_path
 from ..ignore_rules import SPECIAL_NAMES
-from .content import NotSearchedError, read_beneath, text_of
+from .content import Beneath, NotSearchedError, text_of
 from .crew import lines_in
 from .kept_texts import SETTLED_NS, mark_of
 from .order import Found
@@ -142,11 +142,15 @@ class StandingTree:
         settled = time.time_ns() - max(status.st_ctime_ns, status.st_mtime_ns) > SETTLED_NS
         self._marks[index] = None
         self._texts[index] = None
-        content = read_beneath(top_fd, self._files[index], max_bytes)
+        beneath = Beneath(top_fd)
         try:
-            self._texts[index] = text_of(content)
+            self._texts[index] = text_of(beneath.read(self._files[index], max_bytes))
+        except NotSearchedError as error:
+            if error.reason != "binary":
+                raise
         finally:
-            self._marks[index] = mark_of(status) if settled else None
+            beneath.close()
+        self._marks[index] = mark_of(status) if settled else None
 
 
 def _above(path: str) -> list[str]:

@@ -20,7 +20,7 @@ from ...contract import CancellationToken
 from ...errors import PlanOutdatedError, ToolFailure
 from ...limits import GREP_IDLE_S, GREP_MEMORY_MAX_BYTES
 from ..located import Located
-from .content import NotSearchedError, read_all, read_beneath, text_of
+from .content import Beneath, NotSearchedError, read_all, text_of
 from .crew import lines_in
 from .dialect import read_pattern
 from .frames import LIMIT_EXIT, BrokenFrameError, answer_frame, receive_order
@@ -134,7 +134,7 @@ class Searcher:
         keep_wanted(result.found, order.glob)
         if order.multiline:
             _count_again(result.found, order, matcher, descriptor)
-        answer = Report(order, result.found, matcher, descriptor).write()
+        answer = Report(order, result.found, matcher, descriptor, is_sure=False).write()
         answer.engine = "ripgrep"
         answer.left_out += reasons_of_ripgrep(result)
         return answer
@@ -187,14 +187,17 @@ def _of_file(order: Order, matcher: Matcher, descriptor: int) -> Found:
 
 def _count_again(found: Found, order: Order, matcher: Matcher, descriptor: int) -> None:
     """Across lines ripgrep counts matches, where lines are counted here, and takes binary files for text."""
-    counted = Found()
-    for path, _ in found.matched:
-        try:
-            text = text_of(read_beneath(descriptor, path, order.max_file_bytes))
-            lines = lines_in(text, matcher, counts=True)
-        except NotSearchedError as error:
-            found.leave_out(path, error)
-            continue
-        if lines:
-            counted.matched.append((path, lines))
-    found.matched = counted.matched
+    matched: list[tuple[str, int]] = []
+    beneath = Beneath(descriptor)
+    try:
+        for path, _ in found.matched:
+            try:
+                lines = lines_in(text_of(beneath.read(path, order.max_file_bytes)), matcher, counts=True)
+            except NotSearchedError as error:
+                found.leave_out(path, error)
+                continue
+            if lines:
+                matched.append((path, lines))
+    finally:
+        beneath.close()
+    found.matched = matched
