@@ -12,7 +12,8 @@ Reason: TypeAlias = Literal["binary", "too large", "unreadable", "changed", "too
 
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-_GONE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO})
+_SMALL_BYTES: Final = 64 * 1024
+_GONE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO, errno.EAGAIN})
 _UTF16: Final = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 
 
@@ -94,7 +95,12 @@ def read_in(directory_fd: int, name: str, max_bytes: int) -> bytes:
     except OSError as error:
         raise _refusal(error) from None
     try:
+        content = os.read(fd, _SMALL_BYTES)
+        if len(content) < _SMALL_BYTES and len(content) <= max_bytes and not os.read(fd, _SMALL_BYTES):
+            return content  # most files are small, and asking for the size of each takes longer than this
         return read_all(fd, max_bytes)
+    except OSError as error:
+        raise _refusal(error) from None
     finally:
         os.close(fd)
 
