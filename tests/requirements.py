@@ -189,6 +189,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
     "P4": (
         "unit/test_glob_tool.py",
         "unit/test_grep_engines.py",
+        "unit/test_grep_isolation.py",
         "unit/test_grep_tool.py",
         "unit/test_list_dir_tool.py",
         "unit/test_walk.py",
