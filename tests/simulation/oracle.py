@@ -103,6 +103,7 @@ class Oracle:
         self.unknown: set[tuple[int, str]] = set()
         """Documents, by editor and path, of which the tools know that they do not know the text."""
         self.saves: list[tuple[int, str, str | None]] = []
+        self._told: set[str] = set()
         self._by_mark: dict[str, Call] = {}
         self._states: dict[Place, tuple[list[int], list[str | None]]] = {}
 
@@ -158,6 +159,7 @@ class Oracle:
                     opening.disk.add(plain(text))
                     opening.had_file |= text is not None
         elif place[0] == "told":
+            self._told.update(marks)
             if text is not None:
                 self.openings[place[1], place[2]].told.add(plain(text))
             for mark in marks:
@@ -200,7 +202,7 @@ class Oracle:
         call.landed.append((self.now, place))
         exactly = exactly and call.start >= since
         lost = {mark for mark in had if mark not in has}
-        call.lost |= lost - set(marks_in(call.shown))
+        call.lost |= {mark for mark in lost - set(marks_in(call.shown)) if not self._is_hidden(call, mark, before)}
         if len(set(has)) != len(has):
             call.lost.add("what has a copy now")
         if call.tool == "Edit" and sorted(anchors_in(before)) != sorted(anchors_in(text)):
@@ -213,6 +215,15 @@ class Oracle:
             self.fault(f"{call}: {call.lost} vanished, which its approval had not shown")
         if place[0] == "disk" and call.desk is not None:
             self._judge_disk_write(call, before)
+
+    def _is_hidden(self, call: Call, mark: str, before: str | None) -> bool:
+        """Whether nobody can see that it was covered.
+
+        An editor that makes edits whatever was typed tells of both together; what was typed at the very place of the
+        edit looks like a part of it then.
+        """
+        is_at_the_place = call.tool == "Write" or call.old[:2] + mark in (before or "")
+        return self.misplaces and mark not in self._told and is_at_the_place
 
     def _judge_disk_write(self, call: Call, before: str | None) -> None:
         """Nothing is ever written to disk behind a document that has more than the disk, or is the same (E2, E11)."""
