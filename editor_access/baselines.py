@@ -66,6 +66,12 @@ class BaselineKeeper:
         self._is_untouched = True
 
     @property
+    def is_undecided(self) -> bool:
+        """Whether the disk was not looked at, or not yet to the end, so that the editor's word is all there is."""
+        self._take_what_was_read()
+        return self._reader is None or bool(self._reads)
+
+    @property
     def wants_to_know_change(self) -> bool:
         """True for the first change after a baseline, by which some editors tell that they reloaded the file."""
         return self._is_untouched

@@ -160,8 +160,8 @@ class LspEditor:
         return "user" if opened is None else opened.disk.author_of(document.text)
 
     def unsaved_under(self, directory: str) -> tuple[UnsavedDocument, ...]:
-        """The open documents below ``directory`` whose text is not known to be on disk."""
-        return self._documents.unsaved_under(directory)
+        """The documents below ``directory`` whose text is not known to be on disk; none once the client is gone."""
+        return () if self._lost else self._documents.unsaved_under(directory)
 
     async def flush(self, document: Document) -> str:
         """Have the client tell what it has not told yet; why that is not assured, or ""."""

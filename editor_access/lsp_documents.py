@@ -346,7 +346,10 @@ def _ambiguous(path: str, found: list[OpenDocument], why: str) -> str:
 
 
 def _is_saved(opened: OpenDocument) -> bool:
-    return opened.out_of_sync is None and opened.buffer.text == opened.told_text
+    if opened.out_of_sync is not None:
+        return False
+    text = opened.buffer.text
+    return opened.disk.author_of(text) == "nobody" or (opened.disk.is_undecided and text == opened.told_text)
 
 
 def _differ_by_line_ends_only(one: str, other: str) -> bool:

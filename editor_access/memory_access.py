@@ -111,8 +111,9 @@ class MemoryEditorAccess:
         return "user" if buffer is None else buffer.disk.author_of(document.text)
 
     def unsaved_under(self, directory: str) -> tuple[UnsavedDocument, ...]:
-        """The dirty documents below ``directory``."""
-        dirty = {canonical(b.path): b for b in self._editor.buffers() if b.path is not None and b.is_dirty}
+        """The documents below ``directory`` that are dirty, or were opened with other text than the disk had."""
+        buffers = [b for b in self._editor.buffers() if b.path is not None]
+        dirty = {canonical(b.path or ""): b for b in buffers if b.is_dirty or b.disk.author_of(b.text) != "nobody"}
         return tuple(
             UnsavedDocument(path, "agent" if dirty[path].disk.author_of(dirty[path].text) == "agent" else "user")
             for path in sorted(dirty)

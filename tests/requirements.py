@@ -14,7 +14,6 @@ TESTS = Path(__file__).resolve().parent
 CONTRACT = TESTS.parent / "docs" / "contract.md"
 
 TRUTH = "The truth between editor and disk"
-SEARCH = "Search that tells the truth"
 COMMANDS = "Commands and the OS sandbox"
 SANDBOXES = "Other sandboxes and workspace manifests"
 PIPELINE = "The pipeline in full"
@@ -31,16 +30,8 @@ OPEN: dict[str, str] = {
     "T12": PIPELINE,
     "P1": COMMANDS,
     "P2": PIPELINE,
-    "E2": TRUTH,
-    "E3": TRUTH,
     "E4": SANDBOXES,
-    "E6": TRUTH,
     "E7": TRUTH,
-    "E8": TRUTH,
-    "E9": TRUTH,
-    "E10": TRUTH,
-    "E11": TRUTH,
-    "E12": TRUTH,
     "S1": COMMANDS,
     "S2": COMMANDS,
     "S3": COMMANDS,
@@ -350,6 +341,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_glob_tool.py",
         "unit/test_grep_tool.py",
         "unit/test_lsp_editor_documents.py",
+        "unit/test_truth_of_tools.py",
     ),
     "E6": (
         "e2e/test_bridge_documents.py",
@@ -726,21 +718,44 @@ CASES: dict[str, tuple[str, ...]] = {
     "the row changes between prepare and commit": (
         "unit/test_truth_of_tools.py::test_a_commit_in_another_row_starts_over_with_nothing_changed",
     ),
+    "an agent's change on disk shows in a clean open document, and leaves an unsaved one alone": (
+        "unit/test_truth_of_tools.py::test_changes_go_to_what_the_disk_holds_where_only_that_changed_and_old_text_is_never_put_back",
+        "unit/test_truth_table.py::test_each_tool_makes_of_each_row_what_the_table_says",
+    ),
+    "the same saved state for a visible, a hidden and a closed file": (
+        "unit/test_file_pipeline.py::test_the_same_gate_diff_and_record_wherever_the_text_is",
+    ),
+    "UTF-16 with a byte-order mark is searched as text": (
+        "unit/test_grep_engines.py::test_what_is_found_is_what_is_there",
+    ),
+    "a FIFO, a socket or a device meets Grep and ListDir": (
+        "unit/test_grep_tool.py::test_what_is_no_file_is_said_quickly",
+        "unit/test_list_dir_tool.py::test_what_is_no_directory_is_said_to_be_what_it_is",
+    ),
+    "nothing found differs from not looked there": (
+        "unit/test_grep_tool.py::test_nothing_found_differs_from_not_looked",
+    ),
+    "a pattern that starts with a dash is a pattern; a catastrophic one ends quickly": (
+        "unit/test_grep_tool.py::test_a_pattern_that_begins_with_a_dash_is_a_pattern",
+        "unit/test_grep_isolation.py::test_a_pattern_that_explodes_ends_soon_and_spoils_nothing",
+    ),
+    "one dangling link or unreadable child spoils no search": (
+        "unit/test_grep_engines.py::test_a_file_that_cannot_be_read_is_named_and_spoils_nothing",
+        "unit/test_list_dir_tool.py::test_a_directory_is_listed_with_sizes_and_kinds_hidden_and_ignored_names_too",
+    ),
+    "a cap of N: exactly N results are not called truncated": (
+        "unit/test_grep_tool.py::test_exactly_the_limit_is_not_called_cut_and_one_more_is_with_the_whole_count",
+        "unit/test_list_dir_tool.py::test_what_is_over_the_limit_is_counted_and_exactly_the_limit_is_not_cut",
+    ),
+    "a client that formats on save: the result tells the text after formatting": (
+        "unit/test_truth_of_tools.py::test_a_client_that_formats_on_save_has_that_told_and_the_next_edit_matches_what_came_of_it",
+    ),
 }
 """Cases from the field, by a short name -> tests as ``file::name``."""
 
 OPEN_CASES: dict[str, str] = {
     "an approval is pending while the user edits another line": PIPELINE,
-    "an agent's change on disk shows in a clean open document, and leaves an unsaved one alone": TRUTH,
-    "the same saved state for a visible, a hidden and a closed file": TRUTH,
-    "a client that formats on save: the result tells the text after formatting": TRUTH,
     "a document too large for the editor's extension: its copy cannot be seen, and that is told": VSCODE,
-    "UTF-16 with a byte-order mark is searched as text": SEARCH,
-    "a FIFO, a socket or a device meets Grep and ListDir": SEARCH,
-    "nothing found differs from not looked there": SEARCH,
-    "a pattern that starts with a dash is a pattern; a catastrophic one ends quickly": SEARCH,
-    "one dangling link or unreadable child spoils no search": SEARCH,
-    "a cap of N: exactly N results are not called truncated": SEARCH,
     "stdin, background children, timeouts and kept output of commands": COMMANDS,
     "a deleted working directory, progress bars, the server's own keys": COMMANDS,
     "the sandbox: unavailable, ghost files, work inside, its settings out of reach": COMMANDS,

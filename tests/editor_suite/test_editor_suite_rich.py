@@ -50,6 +50,7 @@ def but_for_the_final_newline(text: str) -> str:
 async def opened(attached: Attached, path: str) -> None:
     await attached.open(path)
     await attached.settle()
+    await attached.access.baseline(attached.document(path))  # the disk was looked at before a test changes it
 
 
 async def typed(attached: Attached, path: str, offset: int, text: str) -> None:

@@ -12,7 +12,8 @@ import pytest
 from openbuffer.editor_access import Document, FileOutcome
 from openbuffer.editor_access.lsp import LspEditor
 from openbuffer.editor_access.memory import MemoryEditor
-from openbuffer.editor_access.memory_lsp import MemoryLanguageClient, Temperament
+from openbuffer.editor_access.memory_habits import EditorHabits
+from openbuffer.editor_access.memory_lsp import RICH, MemoryLanguageClient, Temperament
 from openbuffer.tools import FunctionTool, PlanOutdatedError, ToolContext
 from openbuffer.tools.host import create_delete_tool, create_edit_tool, create_read_tool, create_write_tool
 from openbuffer.tools.support.disk_text import RootedDiskText
@@ -502,4 +503,36 @@ async def test_messages_after_the_end_of_the_connection_are_of_no_consequence(de
         desk.access.connection_lost()
     desk.editor.open(desk.path)
     desk.editor.save(desk.path)
+    assert desk.access.unsaved_under(str(desk.root)) == ()
+
+
+@pytest.mark.contract("E9")
+async def test_a_client_that_formats_on_save_has_that_told_and_the_next_edit_matches_what_came_of_it(
+    tmp_path: Path,
+) -> None:
+    root = Path(os.path.realpath(tmp_path))  # noqa: ASYNC240  # a temporary directory of the test
+    (root / "f.txt").write_text(BASE)
+    editor = MemoryEditor(EditorHabits(format_on_save=lambda text: text.replace("edited", "    edited")))
+    client = MemoryLanguageClient(editor, encoding="utf-16", rich=RICH)
+    access = LspEditor(client, encoding="utf-16", timeouts=PATIENT, disk=RootedDiskText(root), rich=RICH)
+    client.connect(access)
+    desk = Desk(root, editor, access)
+    await desk.open()
+    edited = await desk.edit()
+    assert "saved to disk. Note: saving changed the text further, in 1 place from line 2 on" in edited.output
+    assert "read it before the next Edit" in edited.output
+    assert desk.shown == desk.file.read_text() == "base\n    edited\n"
+    assert "     2\t    edited" in await desk.read()
+    assert (await desk.edit("    edited", "    again")).success
+    assert desk.shown == desk.file.read_text() == "base\n    again\n"
+    access.connection_lost()
+
+
+@pytest.mark.contract("E5", "E11")
+async def test_a_document_that_was_opened_different_counts_as_unsaved(desk: Desk) -> None:
+    desk.editor.open(desk.path, USER)
+    await desk.settle()
+    assert [(d.path, d.author) for d in desk.access.unsaved_under(str(desk.root))] == [(desk.path, "user")]
+    desk.editor.save(desk.path)
+    await desk.settle()
     assert desk.access.unsaved_under(str(desk.root)) == ()
