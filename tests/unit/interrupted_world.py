@@ -323,7 +323,7 @@ class World:
 
     async def _judge_resources(self, before: tuple[int, set[Any]]) -> None:
         fault = self.faults.append
-        for _ in range(200):  # the adapter's own reads, which no call waits for, may take a moment
+        for _ in range(4000):  # the adapter's own reads, which no call waits for, may take a moment
             descriptors, tasks = _held_resources()
             if descriptors <= before[0]:
                 break

@@ -38,7 +38,7 @@ class ListDirInput(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    path: str | None = Field(None, description="Absolute path of the directory; the first root if left out.")
+    path: str = Field("", description="Absolute path of the directory; the first root if left out.")
     recursive: bool = Field(False, description="Whether to list the whole tree below it.")
     limit: int = Field(LIST_DEFAULT_ENTRIES, ge=1, le=LIST_MAX_ENTRIES, description="How many entries to list at most.")
     respect_gitignore: bool = Field(
@@ -65,7 +65,7 @@ def create_list_dir_tool(
             plan.state = _Listing(roots, located, parsed, max_output_bytes)
 
         def locate() -> Located:
-            return roots.locate(parsed.path if parsed.path is not None else roots.first)
+            return roots.locate(parsed.path or roots.first)
 
         return await admitted_plan(locate, (Capability.FILE_READ,), context, fill)
 
@@ -222,7 +222,7 @@ def _tree(listing: _Listing, token: CancellationToken) -> str:
 
 def _where(listing: _Listing) -> str:
     where = printable(listing.located.path)
-    if listing.parsed.path is not None:
+    if listing.parsed.path:
         return where
     roots = len(listing.roots.given)
     which = "the root" if roots == 1 else f"the first of {roots} roots"
