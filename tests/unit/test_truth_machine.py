@@ -197,6 +197,10 @@ FAULTS: dict[str, tuple[Setting, list[list[Step]]]] = {
             for first, then in itertools.product(TURNS, TURNS)
         ],
     ),
+    "an editor that says that it saved, and did not": (
+        Setting(rich=replace(RICH, apply_edit=False), rich_temperament=RichTemperament(acts=False, says="done")),
+        [[(-30, World.agent_edits, 0, 1)]],
+    ),
     "columns in code points where UTF-8 was negotiated": (
         Setting(temperament=Temperament(counts="code_points", sync="full"), encoding="utf-8"),
         [[(-30, World.user_types, 0, 1), (-30, World.agent_writes, 0, 1)]],
