@@ -359,7 +359,17 @@ async def _quietly(call: Any) -> Any:
 
 
 def _held_resources() -> tuple[int, set[Any]]:
-    return len(os.listdir("/proc/self/fd")), asyncio.all_tasks()
+    """Open files and directories, and tasks; pipes and sockets may be those of other tests' processes in this one."""
+    links = (_link_of(descriptor) for descriptor in os.listdir("/proc/self/fd"))
+    files = [link for link in links if link.startswith("/") and not link.startswith(("/dev/", "/proc/"))]
+    return len(files), asyncio.all_tasks()
+
+
+def _link_of(descriptor: str) -> str:
+    try:
+        return os.readlink(f"/proc/self/fd/{descriptor}")
+    except OSError:  # the listing's own
+        return ""
 
 
 def _tree(folder: Path) -> Any:
