@@ -19,9 +19,9 @@ from ..support.blocking import run_blocking
 from ..support.editor_note import editor_note
 from ..support.glob_pattern import GlobPattern, is_absolute, literal_beginning, literally
 from ..support.left_out import FirstNames, counted, left_out
-from ..support.near_names import near_names
 from ..support.newest import Newest
 from ..support.paths import CwdInput, Roots, printable
+from ..support.search_start import as_no_path_was_given, no_such_directory
 from ..support.walk import PRUNED, Slice, Walk
 
 if TYPE_CHECKING:
@@ -140,10 +140,7 @@ class _Asked:
 async def _no_directory(located: Located, context: ToolContext) -> PathRefusedError:
     shown = printable(located.path)
     if located.kind == "missing":
-        return PathRefusedError(
-            f"no such directory: {shown} (root {printable(located.root)}). Check the path; a relative one starts at "
-            f"the first root.{await near_names(located, context)}"
-        )
+        return await no_such_directory(located, context)
     what = "file" if located.kind == "file" else located.kind
     return PathRefusedError(
         f"{shown}: is a {what}, and Glob searches directories. Name the directory that it is in, and put its name into "
@@ -236,8 +233,7 @@ def _header(search: _Search, newest: Newest, listed: int) -> str:
     parsed, roots = search.asked.parsed, search.asked.roots
     where = printable(search.located.path)
     if not parsed.path and not is_absolute(parsed.pattern):
-        which = "the root" if len(roots.given) == 1 else f"the first of {len(roots.given)} roots"
-        where += f" ({which}, as no path was given)"
+        where += as_no_path_was_given(roots)
     found = f"{printable(parsed.pattern)} below {where}"
     if not newest.count:
         return f"No files match {found}."

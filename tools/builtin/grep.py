@@ -32,6 +32,7 @@ from ..support.grep.order import Answer, EngineName, Order
 from ..support.grep.ripgrep import find_ripgrep
 from ..support.near_names import near_names
 from ..support.paths import CwdInput, Roots, printable
+from ..support.search_start import as_no_path_was_given
 from ..support.walk import PRUNED
 
 if TYPE_CHECKING:
@@ -267,8 +268,7 @@ def _where(search: _Search) -> str:
     if parsed.glob:
         where = f"in files {printable(parsed.glob)} {where}"
     if not parsed.path:
-        which = "the root" if len(roots.given) == 1 else f"the first of {len(roots.given)} roots"
-        where += f" ({which}, as no path was given)"
+        where += as_no_path_was_given(roots)
     return where
 
 

@@ -19,8 +19,8 @@ from ..limits import LIST_DEFAULT_ENTRIES, LIST_MAX_ENTRIES, LIST_OUTPUT_MAX_BYT
 from ..support.admitted import admitted_plan
 from ..support.blocking import run_blocking
 from ..support.left_out import FirstNames, counted, left_out
-from ..support.near_names import near_names
 from ..support.paths import CwdInput, Roots, printable
+from ..support.search_start import as_no_path_was_given, no_such_directory
 from ..support.walk import PRUNED, Slice, Walk
 
 if TYPE_CHECKING:
@@ -105,10 +105,7 @@ class _Listing:
 async def _no_directory(located: Located, context: ToolContext) -> PathRefusedError:
     shown = printable(located.path)
     if located.kind == "missing":
-        return PathRefusedError(
-            f"no such directory: {shown} (root {printable(located.root)}). Check the path; a relative one starts at "
-            f"the first root.{await near_names(located, context)}"
-        )
+        return await no_such_directory(located, context)
     if located.kind == "file":
         size = located.status.st_size if located.status else 0
         return PathRefusedError(f"{shown}: is a file of {_bytes(size)}, no directory; Read shows what is in it.")
@@ -222,11 +219,7 @@ def _tree(listing: _Listing, token: CancellationToken) -> str:
 
 def _where(listing: _Listing) -> str:
     where = printable(listing.located.path)
-    if listing.parsed.path:
-        return where
-    roots = len(listing.roots.given)
-    which = "the root" if roots == 1 else f"the first of {roots} roots"
-    return f"{where} ({which}, as no path was given)"
+    return where if listing.parsed.path else where + as_no_path_was_given(listing.roots)
 
 
 @dataclass(slots=True)
