@@ -68,6 +68,16 @@ async def test_trap_6_as_many_waiting_threads_as_the_pool_has_stop_the_server(si
 @pytest.mark.contract("B3")
 @BOTH
 async def test_trap_6_large_answers_of_threads_are_mixed_up_on_the_wire(side: Side, tmp_path: Path) -> None:
+    # It is a race: a fast machine may be lucky a few times.
+    mixed_up = False
+    for _ in range(1 if side.name == "bridge" else 20):
+        mixed_up = not await answers_of_threads_are_whole(side, tmp_path)
+        if mixed_up:
+            break
+    side.shows(mixed_up, bridge=False, stock=True)
+
+
+async def answers_of_threads_are_whole(side: Side, tmp_path: Path) -> bool:
     async with side.start(tmp_path) as client:
         client.may_break = side.name == "stock"
         asked = [client.ask(side.thread, {"name": "big", "arguments": {"bytes": 1_000_000}}) for _ in range(24)]
@@ -77,7 +87,7 @@ async def test_trap_6_large_answers_of_threads_are_mixed_up_on_the_wire(side: Si
             async with asyncio.timeout(None if side.name == "bridge" else 3 * PATIENCE_S):
                 for number in asked:
                     whole += len((await client.answer(number))["result"]["data"]) == 1_000_000
-        side.shows(whole == len(asked), bridge=True, stock=False)
+        return whole == len(asked)
 
 
 @pytest.mark.contract("B2")

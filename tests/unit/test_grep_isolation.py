@@ -67,10 +67,11 @@ def children() -> set[int]:
 
 
 def exists(process: int) -> bool:
+    """Whether it can still run. The kernel takes an ending process its memory, then its files, then calls it a zombie;
+    without memory it has no command line and does nothing any more."""
     try:
-        with open(f"/proc/{process}/stat", encoding="ascii") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
+        return bool(Path(f"/proc/{process}/cmdline").read_bytes())
+    except (FileNotFoundError, ProcessLookupError):
         return False
 
 
