@@ -7,6 +7,7 @@ them is in ``openbuffer.tools.executor``.
 from .contract import (
     CancellationToken,
     Capability,
+    CommandTarget,
     FileChange,
     FileTarget,
     FunctionTool,
@@ -40,6 +41,7 @@ from .schema import ToolSchema
 __all__ = [
     "CancellationToken",
     "Capability",
+    "CommandTarget",
     "EventLogError",
     "FileChange",
     "FileTarget",

@@ -16,7 +16,7 @@ import threading
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from .errors import (
     PlanOutdatedError,
@@ -112,9 +112,34 @@ class FileTarget:
     exists: bool = True
     place: Literal["undecided", "disk", "document"] = "undecided"
 
+    @property
+    def subject(self) -> str:
+        """What is judged, for a message."""
+        return self.path
 
-Target = FileTarget
-"""What a plan is about; grows by one member per kind (command, URL) when its tool is built."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandTarget:
+    """A command as it will be started: the line as given, the argument vector and the directory.
+
+    ``confined_by`` names what would confine it, empty where nothing does. ``auto_allowed``: the sandbox's settings let
+    it run without being asked about.
+    """
+
+    command: str
+    argv: tuple[str, ...]
+    cwd: str
+    confined_by: str = ""
+    auto_allowed: bool = False
+
+    @property
+    def subject(self) -> str:
+        """What is judged, for a message."""
+        return self.command
+
+
+Target: TypeAlias = FileTarget | CommandTarget
+"""What a plan is about; grows by one member per kind (URL) when its tool is built."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,7 +139,7 @@ class _Run:
         self._name = name[:100]
         self._last: Event | None = None
         self.met_at: tuple[str, ...] = ()
-        """The paths of an attempt that something else overtook."""
+        """What an attempt was about that something else overtook."""
 
     async def attempt(self, dispatch: Dispatch, context: ToolContext, attempt: int) -> ToolResult:
         """Prepare, judge, record, commit, record; once."""
@@ -229,7 +229,7 @@ class _Run:
         )
         if decision.verdict == "allow" or (decision.verdict == "ask" and stage == "targets"):
             return  # an ask is put with the whole plan, once there is one
-        about = ", ".join(dict.fromkeys(printable(target.path) for target in targets)) or tool.name
+        about = ", ".join(dict.fromkeys(printable(target.subject) for target in targets)) or tool.name
         why = f": {decision.reason}" if decision.reason else ""
         if decision.verdict == "ask":
             raise PermissionDeniedError(
@@ -251,7 +251,7 @@ class _Run:
             await self._record(finished("cancelled", error=seen_through), "the call was cancelled")
             raise
         except PlanOutdatedError as error:
-            self.met_at = tuple(target.path for target in plan.targets)
+            self.met_at = tuple(target.subject for target in plan.targets)
             await self._record(finished("outdated", error=str(error)), "nothing was done")
             raise
         except ToolExecutionError as error:

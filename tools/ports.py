@@ -45,6 +45,46 @@ class AskPort(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArtifactRef:
+    """A kept artifact by its content: the SHA-256 as 64 hex digits, and its size in bytes.
+
+    ``complete`` is False where the store kept only the beginning.
+    """
+
+    sha256: str
+    size: int
+    complete: bool = True
+
+
+class ArtifactWriter(Protocol):
+    """Takes the bytes of one artifact in order; nothing is kept unless it is finished."""
+
+    def write(self, data: bytes) -> None:
+        """Take more bytes; never raises for a full store or disk: then the artifact ends here and is not complete."""
+        ...
+
+    def finish(self) -> ArtifactRef | None:
+        """Keep it for good; None when nothing could be kept."""
+        ...
+
+    def discard(self) -> None:
+        """Keep nothing; safe after :meth:`finish`, which it does not undo."""
+        ...
+
+
+class ArtifactStore(Protocol):
+    """Keeps large outputs by their content, out of reach of the tools (X7). Used from worker threads."""
+
+    def create(self) -> ArtifactWriter:
+        """Begin an artifact; the caller finishes or discards it."""
+        ...
+
+    def read(self, sha256: str) -> bytes | None:
+        """The artifact's bytes, or None when it is not kept."""
+        ...
+
+
 class DeferredToolCatalog(Protocol):
     """Tools whose schemas the model has not seen yet (W4)."""
 
