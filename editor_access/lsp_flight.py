@@ -91,6 +91,7 @@ class EditFlight:
         self._is_lost = is_lost
         self._sent_at = slot.revision
         self._generation = None if slot.open is None else slot.open.generation
+        self._sent_version = 0 if slot.open is None else slot.open.version
         self._reply: Reply | None = None
         self._held: Document | None = None
         self._before_held: tuple[str, ...] | None = None
@@ -177,8 +178,11 @@ class EditFlight:
             self._slot.pulse.fire()
 
     def _has_told(self, answer: EditAnswer) -> bool:
-        opened = self._slot.open
-        return answer.told_version is not None and opened is not None and opened.version >= answer.told_version
+        opened, told = self._slot.open, answer.told_version
+        if told is None or opened is None:
+            return False
+        # An edit makes a new version: a client that names none cannot have told what it says that it made.
+        return opened.version >= told >= self._sent_version + (1 if answer.applied else 0)
 
     async def _outcome(self) -> EditOutcome:
         """What became of the request that ``_ask`` sends."""

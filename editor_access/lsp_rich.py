@@ -94,7 +94,7 @@ class RichClient:
         if answer is None:
             return None
         state = _state(answer.get("document"))
-        return EditAnswer(answer["done"], str(answer.get("reason") or ""), None if state is None else state["version"])
+        return EditAnswer(answer["done"], _reason(answer), None if state is None else state["version"])
 
     async def act(
         self, action: FileAction, slot: DocumentSlot, document: Document, disk_hash: str | None, dialog_id: str
@@ -127,8 +127,7 @@ class RichClient:
             self.withdraw(dialog_id)
             return FileOutcome(kind="unknown", reason="the editor gave no answer that could be read")
         if not result["done"]:
-            why = _in_short(result.get("reason") or "it gave no reason")
-            return FileOutcome(kind="not_done", reason=why)
+            return FileOutcome(kind="not_done", reason=_in_short(_reason(result) or "it gave no reason"))
         return await self._acted(slot, document, _state(result.get("document")))
 
     def dialog_id(self) -> str:
@@ -144,7 +143,9 @@ class RichClient:
     async def _flushed(self, slot: DocumentSlot, opened: OpenDocument) -> str:
         with_text = False
         for _ in range(_LOOKS):
-            state = await self._read(opened.uri, with_text=with_text)
+            sent_version = opened.version
+            answer = await self._read(opened.uri, with_text=with_text)
+            state = _state(answer)
             now = slot.open
             if now is not opened:
                 return ""  # it was closed or opened anew; whoever asks for the document sees that
@@ -152,10 +153,11 @@ class RichClient:
                 return "it does not tell the state of this document"
             if not await self._is_told(slot, opened, state["version"]):
                 return "it tells of a newer version than any that it sent"
-            if await _agrees(opened, state):
+            # Older than what it had sent before it was asked, it is no state of this document.
+            if state["version"] >= sent_version and await _agrees(opened, state):
                 return ""
+            text = await _text(answer, state) if with_text else None
             with_text = True
-            text = state.get("text")
             if text is not None and slot.open is opened and opened.version == state["version"]:
                 self._documents.adopt(slot, state["version"], text)
                 return ""
@@ -172,11 +174,11 @@ class RichClient:
 
         return await wait_until(slot, is_told, self._timeouts.flush_s / 4)
 
-    async def _read(self, uri: str, *, with_text: bool) -> wire.DocumentState | None:
+    async def _read(self, uri: str, *, with_text: bool) -> object:
         params: wire.ReadDocumentParams = {"textDocument": {"uri": uri}}
         if with_text:
             params["includeText"] = True
-        return _state(await self._client.ask(wire.READ_DOCUMENT, cast("Mapping[str, Any]", params)))
+        return await self._client.ask(wire.READ_DOCUMENT, cast("Mapping[str, Any]", params))
 
     async def _acted(self, slot: DocumentSlot, document: Document, state: wire.DocumentState | None) -> FileOutcome:
         opened = slot.open
@@ -218,23 +220,33 @@ async def _agrees(opened: OpenDocument, state: wire.DocumentState) -> bool:
 
 
 def _state(value: object) -> wire.DocumentState | None:
-    """A state as a client tells it; None for whatever is none."""
-    if not isinstance(value, dict):
-        return None
-    fields = cast("dict[str, Any]", value)
-    version, text_hash, text = fields.get("version"), fields.get("textHash"), fields.get("text")
+    """A state as a client tells it, without its text; None for whatever is none."""
+    fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    version, text_hash = fields.get("version"), fields.get("textHash")
     if not isinstance(version, int) or isinstance(version, bool) or not isinstance(text_hash, str):
         return None
-    state: wire.DocumentState = {"version": version, "textHash": text_hash, "dirty": fields.get("dirty") is True}
-    if isinstance(text, str) and wire.text_hash(text) == text_hash:
-        state["text"] = text
-    return state
+    return {"version": version, "textHash": text_hash, "dirty": fields.get("dirty") is True}
+
+
+async def _text(answer: object, state: wire.DocumentState) -> str | None:
+    """The text that came with a state, if it is that state's."""
+    text = cast("dict[str, Any]", answer).get("text")
+    if not isinstance(text, str):
+        return None
+    found = await anyio.to_thread.run_sync(wire.text_hash, text) if len(text) >= _LARGE_CHARS else wire.text_hash(text)
+    return text if found == state["textHash"] else None
 
 
 def _result(value: object) -> dict[str, Any] | None:
     """A ``DocumentActionResult``; None for whatever is none."""
     fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
     return fields if isinstance(fields.get("done"), bool) else None
+
+
+def _reason(result: Mapping[str, Any]) -> str:
+    """What a client gives as its reason; anything but a text is none."""
+    reason = result.get("reason")
+    return reason if isinstance(reason, str) else ""
 
 
 def _in_short(why: object) -> str:

@@ -305,9 +305,9 @@ class BridgeServer(LanguageServer):
 
 def _client_error(error: object) -> JsonRpcException:
     fields: dict[str, Any] = cast("dict[str, Any]", error) if isinstance(error, dict) else {}
-    code = fields.get("code")
+    code, message = fields.get("code"), fields.get("message")
     return JsonRpcException(
-        str(fields.get("message", "the client answered with an error")),
+        message if isinstance(message, str) else "the client answered with an error",
         code if isinstance(code, int) else messages.INTERNAL_ERROR,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -117,6 +118,13 @@ def raising(error: Exception) -> Answer:
     return answer
 
 
+def nested(levels: int) -> list[Any]:
+    value: list[Any] = []
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
 @pytest.mark.contract("E9", "E10")
 def test_abilities_are_what_was_announced_each_for_itself(tmp_path: Path) -> None:
     assert Session(tmp_path).access.abilities == EditorAbilities(flushes=True, saves=True, reloads=True)
@@ -158,6 +166,7 @@ async def test_a_document_that_drifted_is_taken_anew_with_its_whole_text(tmp_pat
             "a newer version than any that it sent",
         ),
         (lambda _: {"version": 0, "textHash": "0" * 64, "text": "other"}, "does not fit together"),
+        (lambda _: {"version": -1, "textHash": text_hash(BASE), "dirty": False}, "does not fit together"),
         (lambda _: {"version": True, "textHash": text_hash(BASE)}, "does not tell the state"),
         (lambda _: None, "does not tell the state"),
         (lambda _: "nonsense", "does not tell the state"),
@@ -287,6 +296,35 @@ async def test_the_text_decides_whatever_the_client_says(tmp_path: Path, answer:
 
 
 @pytest.mark.contract("E7")
+@pytest.mark.parametrize("version", [-1, 0])
+async def test_an_edit_that_is_said_to_be_made_without_a_new_version_is_waited_for(
+    tmp_path: Path, version: int
+) -> None:
+    session = Session(tmp_path)
+    assert session.document.version == 0
+
+    def make_it_later(_: Mapping[str, Any]) -> Any:
+        session.editor.type(session.path, 4, "typed ")
+        asyncio.get_running_loop().call_later(0.01, session.editor.replace, session.path, 0, 3, "ONE")
+        return {"done": True, "document": {**session.state, "version": version}}
+
+    session.client.answers[APPLY_EDIT] = make_it_later
+    outcome = await session.access.apply(session.document, EDIT, label="x")
+    assert outcome.kind == "done", outcome.reason
+    assert session.document.text == session.shown == "ONE\ntyped two\n"
+
+
+@pytest.mark.contract("E7")
+@pytest.mark.parametrize("reason", [nested(100_000), {"why": 1}, 7, True], ids=["deep", "object", "number", "true"])
+async def test_a_reason_that_is_no_text_is_none(tmp_path: Path, reason: object) -> None:
+    session = Session(tmp_path, HASTY)
+    session.client.answers[APPLY_EDIT] = lambda _: {"done": False, "reason": reason}
+    outcome = await session.access.apply(session.document, EDIT, label="x")
+    assert outcome.kind == "not_done"
+    assert "refused the edit: without a reason" in outcome.reason
+
+
+@pytest.mark.contract("E7")
 async def test_a_state_that_was_not_told_before_the_answer_is_waited_for(tmp_path: Path) -> None:
     session = Session(tmp_path, replace(PATIENT, text_s=600))
     session.client.answers[APPLY_EDIT] = lambda _: {
@@ -383,6 +421,7 @@ async def test_a_save_and_a_reload_name_version_text_and_disk(tmp_path: Path) ->
     [
         (lambda _: {"done": False, "reason": "the disk is full"}, "not_done", "the disk is full"),
         (lambda _: {"done": False}, "not_done", "it gave no reason"),
+        (lambda _: {"done": False, "reason": nested(100_000)}, "not_done", "it gave no reason"),
         (lambda _: {"done": "yes"}, "unknown", "no answer that could be read"),
         (lambda _: None, "unknown", "no answer that could be read"),
         (raising(RuntimeError("x" * 9_999)), "not_done", "xxx"),

@@ -10,7 +10,7 @@ from openbuffer.editor_access.truth import Baseline, fingerprint, judge, judge_a
 from ..errors import PlanOutdatedError, ToolFailure
 from .blocking import run_blocking
 from .disk_text import holds_exactly, whole_content
-from .text_place import editor_trouble
+from .text_place import editor_trouble, in_its_words
 
 if TYPE_CHECKING:
     from openbuffer.editor_access.port import Author, Document, EditorFileAccess
@@ -172,7 +172,8 @@ def whereabouts(standing: Standing) -> str:
     """Where the text of a document that is read stands, for the header of Read."""
     if not standing.unassured:
         return _whereabouts(standing)
-    why = f" ({standing.unassured})" if standing.editor.abilities.flushes else ""  # else it is the same at every call
+    is_news = standing.editor.abilities.flushes  # else it is the same at every call
+    why = f" ({in_its_words(standing.unassured)})" if is_news else ""
     return f"{_whereabouts(standing)}, as last sent by the editor{why}"
 
 
