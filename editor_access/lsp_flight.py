@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
 
     from .lsp_documents import DocumentSlot, OpenDocument
-    from .lsp_outcome import IntendedEdit
+    from .lsp_outcome import IntendedEdit, Verdict
     from .lsp_rich import EditAnswer
 
     _Send = Callable[[], Awaitable[EditAnswer | None]]
@@ -122,9 +122,13 @@ class EditFlight:
         """Look at each state as it comes: a user may undo what was done before anybody wakes."""
         if self._held is not None or opened is None or opened.out_of_sync is not None:
             return
-        if self._holds(opened):
+        verdict = self._verdict(opened)
+        if verdict == "holds":
             self._held = opened.snapshot(self._path)
-        elif not (self._checks_versions and opened.generation == self._generation) or self._lacks(opened):
+            return
+        # An editor may have made it in a wrong place, which its user can take back before anybody wakes.
+        self._is_perhaps_gone = self._is_perhaps_gone or verdict == "unclear"
+        if not (self._checks_versions and opened.generation == self._generation) or self._lacks(opened):
             # Else hardly anything was changed in between, and some tell the edit itself in several messages.
             self._before_held = opened.buffer.pieces()
 
@@ -136,19 +140,19 @@ class EditFlight:
         """
         if self._held is not None or len(opened.buffer) >= _LARGE_CHARS:
             return
-        if not self._holds(opened):
-            if self._lacks(opened):
-                # It was typed before the edit was made, which can have covered it.
-                self._before_held = opened.buffer.pieces()
-            return
-        if self._intended.is_distinctive:
+        verdict = self._verdict(opened)
+        if verdict == "holds" and self._intended.is_distinctive:
             self._held = opened.snapshot(self._path)
-        else:
+        elif verdict in {"holds", "unclear"}:
             self._is_perhaps_gone = True
+        elif self._lacks(opened):
+            # It was typed before the edit was made, which can have covered it.
+            self._before_held = opened.buffer.pieces()
 
-    def _holds(self, opened: OpenDocument) -> bool:
+    def _verdict(self, opened: OpenDocument) -> Verdict | None:
+        """What is told of the edit by this state; None where it is not in it, which is quickly seen."""
         buffer, intended = opened.buffer, self._intended
-        return buffer.has_in_a_line(intended.longest_line) and intended.judge(buffer.text) == "holds"
+        return intended.judge(buffer.text) if buffer.has_in_a_line(intended.longest_line) else None
 
     def _lacks(self, opened: OpenDocument) -> bool:
         """Whether nothing of the edit is in the text, as far as that is told quickly."""

@@ -314,6 +314,32 @@ async def test_an_edit_that_landed_in_a_wrong_place_is_not_taken_for_one_that_ch
     assert (outcome.kind, outcome.nothing_changed) == (UNKNOWN if answer == "truth" else AT_THE_SAME_PLACE)
 
 
+@pytest.mark.parametrize("told", ["one by one", "in one message"])
+@pytest.mark.parametrize("answer", ["truth", "false", "error", "nonsense"])
+async def test_an_edit_in_a_wrong_place_that_the_user_takes_back_is_not_taken_for_one_that_changed_nothing(
+    answer: Literal["truth", "false", "error", "nonsense"], told: str, tmp_path: Path
+) -> None:
+    session = start(tmp_path, replace(NEVER_CHECKING, answer=answer, tells_typing="when_flushed"))
+    client = session.client
+
+    def take_back() -> None:
+        session.editor.replace(session.path, 5, 10, "one")
+        client.flush()
+
+    def tell_and_take_back() -> None:
+        if told == "one by one":
+            client.flush()
+        take_back()
+
+    client.on_handled = lambda: asyncio.get_running_loop().call_soon(tell_and_take_back)
+    session.editor.type(session.path, 0, "zero\n")
+    outcome = await session.edit(edits=[TextEdit(4, 7, "TWICE")])
+    assert session.shown == session.document.text == "zero\none\ntwo\nthree\n"
+    assert outcome.kind == ("unknown" if answer in {"truth", "nonsense"} else "not_done")
+    assert not outcome.nothing_changed
+    assert "read" in outcome.reason.lower()
+
+
 async def test_an_edit_that_was_made_over_what_was_typed_meanwhile_is_no_plain_success(tmp_path: Path) -> None:
     session = start(tmp_path, replace(NEVER_CHECKING, tells_edit="before_reply"))
     session.client.on_request = lambda: session.user_types(7)
