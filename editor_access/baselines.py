@@ -20,6 +20,32 @@ if TYPE_CHECKING:
 
 _THREADS = 2
 _PATIENCE_S = 5.0  # a disk that takes longer for one file does not answer
+_MOST_READS = 4  # of one document at once; each holds a text, and a disk may be slower than saves come
+
+
+class DiskRead:
+    """One look at the disk for a text, which goes with it; None where nothing came of it."""
+
+    def __init__(self, disk: DiskText, path: str, text: str, pool: ThreadPoolExecutor, *, may_be_missing: bool) -> None:
+        self._text = [text]
+        self._may_be_missing = may_be_missing
+        self.future: Future[Baseline | None] = Future()
+        try:
+            self.future = pool.submit(lambda: disk.baseline(path, self._text.pop()))
+        except RuntimeError:  # stopped, or no thread is to be had: then nothing is known
+            self.future.set_result(None)
+
+    def drop(self) -> bool:
+        """Leave it, unless it has begun; the pool's queue has no text then."""
+        if not self.future.cancel():
+            return False
+        self._text.clear()
+        return True
+
+    def result(self) -> Baseline | None:
+        """What was found, once it is done."""
+        found = None if self.future.cancelled() or self.future.exception() is not None else self.future.result()
+        return None if found is not None and found.disk == MISSING and not self._may_be_missing else found
 
 
 class DiskReader:
@@ -29,14 +55,9 @@ class DiskReader:
         self._disk = disk
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="openbuffer-baseline")
 
-    def start(self, path: str, text: str) -> Future[Baseline | None]:
+    def start(self, path: str, text: str, *, may_be_missing: bool) -> DiskRead:
         """Compare a text with its file, from now on."""
-        try:
-            return self._pool.submit(self._disk.baseline, path, text)
-        except RuntimeError:  # stopped, or no thread is to be had: then nothing is known
-            unknown: Future[Baseline | None] = Future()
-            unknown.set_result(None)
-            return unknown
+        return DiskRead(self._disk, path, text, self._pool, may_be_missing=may_be_missing)
 
     def stop(self) -> None:
         """Start nothing more; what is being read is left to itself."""
@@ -51,7 +72,7 @@ class BaselineKeeper:
         self._path = path
         self._reader = reader
         self._baseline: Baseline | None = None
-        self._reads: deque[tuple[Future[Baseline | None], bool]] = deque()
+        self._reads: deque[DiskRead] = deque()
         self._text_of_agent: str | None = None
         self._is_untouched = False
 
@@ -81,6 +102,11 @@ class BaselineKeeper:
         self._is_untouched = False
         self._read(text, may_be_missing=False)
 
+    def closed(self) -> None:
+        """Nobody will ask any more."""
+        for read in self._reads:
+            read.drop()
+
     def seen(self, baseline: Baseline) -> None:
         """Document and disk were just seen to hold the same."""
         self._take_what_was_read()
@@ -90,7 +116,7 @@ class BaselineKeeper:
 
     async def settled(self) -> Baseline | None:
         """The newest baseline, once everything was read that was begun; after five seconds without what is missing."""
-        unfinished = [read for read, _ in self._reads if not read.done()]
+        unfinished = [read.future for read in self._reads if not read.future.done()]
         if unfinished:
             await anyio.to_thread.run_sync(lambda: wait(unfinished, _PATIENCE_S), abandon_on_cancel=True)
         self._take_what_was_read()
@@ -117,12 +143,15 @@ class BaselineKeeper:
 
     def _read(self, text: str, *, may_be_missing: bool) -> None:
         self._take_what_was_read()
-        if self._reader is not None:
-            self._reads.append((self._reader.start(self._path, text), may_be_missing))
+        if self._reader is None:
+            return
+        if len(self._reads) >= _MOST_READS:
+            # What a newer text finds counts for more; where it finds nothing, less is known than could be.
+            dropped = next((read for read in self._reads if read.drop()), None)
+            if dropped is not None:
+                self._reads.remove(dropped)
+        self._reads.append(self._reader.start(self._path, text, may_be_missing=may_be_missing))
 
     def _take_what_was_read(self) -> None:
-        while self._reads and self._reads[0][0].done():
-            read, may_be_missing = self._reads.popleft()
-            found = None if read.cancelled() or read.exception() is not None else read.result()
-            if found is not None and (may_be_missing or found.disk != MISSING):
-                self._baseline = found
+        while self._reads and self._reads[0].future.done():
+            self._baseline = self._reads.popleft().result() or self._baseline

@@ -130,6 +130,8 @@ class LspDocuments:
             return None
         slot = self._slots.setdefault(path, DocumentSlot())
         again = slot.open is not None and slot.open.out_of_sync is None
+        if slot.open is not None:
+            slot.open.disk.closed()
         slot.open = self._opened(item.uri, path, item.version, item.text)
         slot.open.disk.opened(slot.open.buffer.text)
         slot.moved()
@@ -201,6 +203,7 @@ class LspDocuments:
         slot = self.slot_of(uri)
         if slot is None or slot.open is None:
             return None if path_from_uri(uri) is None else f"didClose for {uri}, which is not open"
+        slot.open.disk.closed()
         slot.open = None
         slot.moved()
         self.release(uri)
@@ -249,8 +252,10 @@ class LspDocuments:
         """Documents below ``directory`` whose text is not known to equal what was opened or saved."""
         unsaved: dict[str, Author] = {}
         for opened in self._open():
+            if _is_saved(opened):  # told at once for most; where a document is takes several looks at the disk
+                continue
             path = canonical(opened.opened_path)
-            if is_below(path, directory) and not _is_saved(opened):
+            if is_below(path, directory):
                 author = "user" if opened.out_of_sync is not None else opened.disk.author_of(opened.buffer.text)
                 unsaved[path] = "user" if author == "nobody" else author
         return tuple(UnsavedDocument(path, unsaved[path]) for path in sorted(unsaved))

@@ -110,8 +110,10 @@ def _is_in_another_encoding(document: str, disk: bytes) -> bool:
 
 def _encodes_to(text: str, codec: str, data: bytes) -> bool:
     errors = "surrogatepass" if codec == "utf-8" else "strict"
+    # All these encodings hold ASCII as it is, which costs a twentieth by itself.
+    pieces = (piece.encode("ascii" if piece.isascii() else codec, errors) for piece in plain_pieces(text))
     try:
-        return same_stream((piece.encode(codec, errors) for piece in plain_pieces(text)), plain_byte_pieces(data))
+        return same_stream(pieces, plain_byte_pieces(data))
     except UnicodeEncodeError:
         return False
 

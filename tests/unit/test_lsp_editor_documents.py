@@ -363,6 +363,24 @@ def test_unsaved_documents_are_those_whose_text_differs_from_what_was_opened_or_
     assert paths_of(feed.editor.unsaved_under("/")) == [str(place / "sub-evil/z")]
 
 
+@pytest.mark.contract("E5")
+def test_where_a_document_is_gets_asked_of_the_disk_only_if_it_is_unsaved(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    feed = Feed()
+    for number in range(50):
+        feed.open((place / f"{number}.txt").as_uri(), "text")
+    feed.change((place / "7.txt").as_uri(), 2, whole("typed"))
+    asked: list[str] = []
+
+    def realpath(path: str) -> str:
+        asked.append(path)
+        return path
+
+    monkeypatch.setattr("openbuffer.editor_access.lsp_documents.canonical", realpath)
+    assert paths_of(feed.editor.unsaved_under(str(place))) == asked == [str(place / "7.txt")]
+
+
 @pytest.mark.contract("E2")
 async def test_after_the_connection_is_lost_nothing_is_read_or_sent(place: Path) -> None:
     feed, path = Feed(), place / "a.txt"

@@ -7,7 +7,16 @@ import codecs
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from openbuffer.editor_access.truth import MISSING, Baseline, Truth, baseline_of, fingerprint, judge, same_text
+from openbuffer.editor_access.truth import (
+    _UNMARKED,
+    MISSING,
+    Baseline,
+    Truth,
+    baseline_of,
+    fingerprint,
+    judge,
+    same_text,
+)
 
 pytestmark = pytest.mark.contract("E11")
 
@@ -120,3 +129,9 @@ def test_any_bytes_are_judged(first: bytes, disk: bytes | None, shown: str, docu
         assert disk != first
     if truth == "editor":
         assert fingerprint(first) == fingerprint(disk)
+
+
+@pytest.mark.parametrize("codec", _UNMARKED)
+def test_every_encoding_that_is_tried_holds_ascii_as_it_is(codec: str) -> None:
+    every = "".join(map(chr, range(128)))
+    assert every.encode(codec) == every.encode("ascii")
