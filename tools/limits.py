@@ -73,3 +73,22 @@ GREP_MEMORY_MAX_BYTES: Final = 2 * 1024 * MIB
 
 GREP_IDLE_S: Final = 300.0
 """How long a process that has nothing to search stays."""
+
+COMMAND_MAX_BYTES: Final = 128 * KIB - 1
+"""A command line; Linux takes no longer argument, and a script has no bound."""
+
+COMMAND_DEFAULT_TIMEOUT_MS: Final = 120_000
+COMMAND_MAX_TIMEOUT_MS: Final = 600_000
+"""How long a command may run, unless told otherwise and at most (S1)."""
+
+COMMAND_OUTPUT_MAX_BYTES: Final = 32 * KIB
+"""Output of one command that is shown: its beginning and its end (S1)."""
+
+COMMANDS_AT_ONCE: Final = 48
+"""Commands that run at the same time; more are refused, for one that waits would hold up what is no command."""
+
+ARTIFACT_MAX_BYTES: Final = 64 * MIB
+"""One kept output; of a larger one the beginning is kept (X7)."""
+
+ARTIFACTS_MAX_BYTES: Final = 512 * MIB
+"""All kept outputs together; then the oldest go."""

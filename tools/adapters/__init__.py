@@ -1,0 +1,1 @@
+"""Adapters of the tools' ports: each for one vendor, one system or memory."""
