@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from lsprotocol import types as lsp
 from openbuffer.editor_access.errors import EditorLostError
 
-from .wire.jsonrpc import ConnectionLostError, UnreadableAnswerError
+from .wire.jsonrpc import ConnectionLostError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,11 +33,9 @@ class EditorClient:
             reason = "this client does not offer workspace/applyEdit, so its open documents can only be read"
             return lsp.ApplyWorkspaceEditResult(applied=False, failure_reason=reason)
         try:
-            return await self._protocol.send_request_async(lsp.WORKSPACE_APPLY_EDIT, params)
+            return _edit_result(await self._protocol.send_request_async(lsp.WORKSPACE_APPLY_EDIT, params))
         except ConnectionLostError as error:
             raise EditorLostError(str(error)) from error
-        except UnreadableAnswerError:
-            return None
 
     async def ask(self, method: str, params: Mapping[str, Any]) -> Any:
         """Send a request of ``client_requests`` and wait for its result.
@@ -54,3 +52,11 @@ class EditorClient:
     def tell(self, method: str, params: Mapping[str, Any]) -> None:
         """Send a notification of ``client_requests``."""
         self._protocol.send_notification(method, dict(params))
+
+
+def _edit_result(answer: object) -> lsp.ApplyWorkspaceEditResult | None:
+    fields = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
+    applied, reason = fields.get("applied"), fields.get("failureReason")
+    if not isinstance(applied, bool):
+        return None
+    return lsp.ApplyWorkspaceEditResult(applied=applied, failure_reason=reason if isinstance(reason, str) else None)

@@ -308,7 +308,7 @@ class LspEditor:
         )
         edit = lsp.WorkspaceEdit(document_changes=[change])
         answer = await self._client.apply_edit(lsp.ApplyWorkspaceEditParams(edit=edit, label=label))
-        return None if answer is None else EditAnswer(answer.applied, str(answer.failure_reason or ""))
+        return None if answer is None else EditAnswer(answer.applied, answer.failure_reason or "")
 
     def _require_connection(self, path: str) -> None:
         if self._lost:

@@ -45,10 +45,6 @@ class ConnectionLostError(Exception):
     """The client went away before it answered."""
 
 
-class UnreadableAnswerError(Exception):
-    """The client answered, but not with what the request's answer is."""
-
-
 class Phase(Enum):
     """Where the session is in the life that LSP prescribes."""
 
@@ -221,36 +217,30 @@ class BridgeProtocol(LanguageServerProtocol):
         if future is None or future.done():
             log.debug("an answer that nobody waits for")
             return
-        response_type = self._result_types.pop(request_id, None)
-        try:
-            if fields.get("error") is not None:  # some clients send both members, one of them null
-                future.set_exception(_client_error(fields["error"]))
-            else:
-                whole = {"jsonrpc": "2.0", "id": request_id, "result": fields.get("result")}
-                typed = self._converter.structure(whole, response_type) if response_type else None
-                future.set_result(typed.result if typed is not None else whole["result"])
-        except Exception as error:  # noqa: BLE001  cattrs raises whatever the data provokes
-            future.set_exception(UnreadableAnswerError(f"the client's answer cannot be read: {type(error).__name__}"))
+        if fields.get("error") is not None:  # some clients send both members, one of them null
+            future.set_exception(_client_error(fields["error"]))
+        else:
+            future.set_result(fields.get("result"))
 
     # --- messages out ------------------------------------------------------------------------------------------
 
     async def send_request_async(self, method: str, params: Any = None, msg_id: str | int | None = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]  a coroutine, so that cancelling tells the client
-        """Send a request to the client and wait for its answer; cancelling withdraws it there.
+        """Send a request to the client and wait for its answer, as plain JSON; cancelling withdraws it there.
 
         Raises:
             JsonRpcException: the client answered with an error.
-            UnreadableAnswerError: it answered with something else than a result.
             ConnectionLostError: the client went away.
         """
         if self.phase is Phase.ENDED:
             raise ConnectionLostError("the connection to the client is closed")
         msg_id = f"openbuffer-{next(self._ids)}" if msg_id is None else msg_id
         future: Future[Any] = self.send_request(method, params, msg_id=msg_id)
+        # Structured, an answer would be what its classes make of it: of the text "false" a yes.
+        self._result_types.pop(msg_id, None)
         try:
             return await asyncio.wrap_future(future)
         except anyio.get_cancelled_exc_class():
             if self._request_futures.pop(msg_id, None) is not None:
-                self._result_types.pop(msg_id, None)
                 self.send_notification(types.CANCEL_REQUEST, {"id": msg_id})
             raise
 
@@ -289,7 +279,6 @@ class BridgeProtocol(LanguageServerProtocol):
             if not future.done():
                 future.set_exception(ConnectionLostError("the connection to the client was lost"))
         self._request_futures.clear()
-        self._result_types.clear()
 
 
 class BridgeServer(LanguageServer):

@@ -77,12 +77,28 @@ async def test_an_error_of_any_shape_is_an_error(protocol: BridgeProtocol, clien
 
 @pytest.mark.contract("B3", "E7")
 @pytest.mark.parametrize(
-    "fields", [{"result": None}, {"result": []}, {"result": "yes"}, {"result": {}}, {}, {"error": None}]
+    "fields",
+    [
+        *({"result": None}, {"result": []}, {"result": "yes"}, {"result": {}}, {}, {"error": None}),
+        *({"result": {"applied": applied}} for applied in (None, "false", "true", 0, 1, float("nan"), [], {})),
+    ],
+    ids=str,
 )
 async def test_what_is_neither_result_nor_error_says_nothing(
     protocol: BridgeProtocol, client: Client, fields: Any
 ) -> None:
     assert await answered(protocol, client, **fields) is None
+
+
+@pytest.mark.contract("B3", "E7")
+@pytest.mark.parametrize(
+    "more", [{"failureReason": {"a": [1]}}, {"failedChange": "x"}, {"failureReason": None}], ids=str
+)
+async def test_a_plain_answer_counts_whatever_stands_beside_it(
+    protocol: BridgeProtocol, client: Client, more: dict[str, Any]
+) -> None:
+    result = await answered(protocol, client, result={"applied": False, **more})
+    assert result == types.ApplyWorkspaceEditResult(applied=False)
 
 
 @pytest.mark.contract("B2")
