@@ -1,15 +1,20 @@
-"""Runs one invocation in the calling thread: bounded output, a time-out, cancellation, and the whole group ended."""
+"""Runs one invocation in the calling thread: bounded output, a time-out, cancellation, and the whole group ended (S2).
+
+The call ends with the leader. What the leader left in the background goes on, and is told; see ``leftovers``. When
+this process dies, all of it ends; see ``guard``.
+"""
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
 import time
 from typing import TYPE_CHECKING
 
-from ..errors import CommandStartError
+from ..errors import CommandStartError, SandboxError
+from .capture import OutputCapture
+from .guard import guard
 from .result import Captured, CaptureLimits, Ended, How
+from .running import RunningCommand
+from .spawning import boot_ticks, close_all, open_output_pipe, start
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,56 +35,70 @@ def run_invocation(
 ) -> Ended:
     """Start the invocation in a session of its own and wait for its leader to end; blocks.
 
-    Every raw byte goes to ``sink``, in order. With ``wrapped``, its ``invocation`` is what is passed here; the
-    descriptors, ``started``, ``terminate`` and ``wait_until_empty`` are taken from it.
+    ``is_cancelled`` is polled at least each 50 ms. A command that has to end is asked to, has two seconds for it, and
+    is killed then; the call returns when it is gone. Every raw byte goes to ``sink``, in order, from this thread.
+
+    With ``wrapped``, its ``invocation`` is what is passed here; the descriptors, ``started``, ``terminate`` and
+    ``wait_until_empty`` are taken from it.
 
     Raises:
         CommandStartError: it could not be started; nothing ran.
+        SandboxError: it ran, but how it ended is not known.
     """
-    began = time.monotonic()
     if is_cancelled():
         return Ended(
             how="cancelled", exit_code=None, signal=None, output=Captured(head=""), left_running=(), seconds=0.0
         )
-    try:
-        process = subprocess.Popen(  # noqa: S603  # running what the model asked for is the purpose; the gate has judged it
-            invocation.argv,
-            cwd=invocation.cwd,
-            env=invocation.environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            pass_fds=() if wrapped is None else wrapped.pass_fds,
+    began = time.monotonic()
+    capture = OutputCapture(limits)
+    running = _started(invocation, capture.feed if sink is None else _both(capture.feed, sink), wrapped)
+    with running:
+        how = running.until_it_ends(began + timeout_s, is_cancelled)
+        if how == "exited":
+            running.settle()
+        else:
+            running.end()
+    if how == "exited" and running.exit_code is None:
+        raise SandboxError(
+            "the command has ended, but not how is known: something in this process collects the children of others "
+            "(SIGCHLD is ignored, or os.wait is called); correct that"
         )
-    except (OSError, ValueError) as error:
-        raise CommandStartError(f"the command could not be started: {error}") from error
-    if wrapped is not None:
-        wrapped.started(process.pid)
-    how: How = "exited"
-    try:
-        data, _ = process.communicate(timeout=timeout_s)
-    except subprocess.TimeoutExpired:
-        how = "timed_out"
-        if wrapped is not None:
-            wrapped.terminate()
-        os.killpg(process.pid, signal.SIGKILL)
-        data, _ = process.communicate()
-    if wrapped is not None:
-        wrapped.wait_until_empty()
-    if sink is not None:
-        sink(data)
-    code = process.returncode
     return Ended(
         how=how,
-        exit_code=128 - code if code < 0 else code,
-        signal=-code if code < 0 else None,
-        output=Captured(
-            head=data[: limits.head_bytes].decode(errors="backslashreplace"),
-            tail=data[limits.head_bytes :][-limits.tail_bytes :].decode(errors="backslashreplace"),
-            total_bytes=len(data),
-            omitted_bytes=max(0, len(data) - limits.head_bytes - limits.tail_bytes),
-        ),
-        left_running=(),
+        exit_code=running.exit_code,
+        signal=running.signal,
+        output=capture.captured(),
+        left_running=running.left_running,
         seconds=time.monotonic() - began,
     )
+
+
+def _started(invocation: Invocation, take: Callable[[bytes], None], wrapped: WrappedCommand | None) -> RunningCommand:
+    pipe = open_output_pipe()
+    known = False
+    try:
+        try:
+            guard.expect(pipe.inode)
+        except OSError as error:
+            raise CommandStartError(
+                "nothing could be set up that ends commands when this process dies, so none is run "
+                f"({error.strerror or error}); end some processes, then try again"
+            ) from error
+        known = True
+        since = boot_ticks()
+        leader = start(invocation, pipe.write_fd, () if wrapped is None else wrapped.pass_fds)
+    except BaseException:
+        if known:
+            guard.forget(pipe.inode)
+        close_all(pipe.read_fd, pipe.write_fd)
+        raise
+    close_all(pipe.write_fd)
+    return RunningCommand(leader, pipe.read_fd, pipe.inode, since_ticks=since, take=take, wrapped=wrapped)
+
+
+def _both(first: Callable[[bytes], None], second: Callable[[bytes], None]) -> Callable[[bytes], None]:
+    def take(data: bytes) -> None:
+        first(data)
+        second(data)
+
+    return take
