@@ -52,6 +52,8 @@ def matches(pattern: str, path: str, *, anywhere: bool = False) -> bool:
         ("{a}", ["{a}"], ["a"]),
         ("{a{b,c}}", ["{ab}", "{ac}"], ["ab"]),
         ("{a,b", ["{a,b"], ["a"]),
+        ("{a,{b,c}", ["{a,b", "{a,c"], ["a", "b"]),
+        ("{{a,b},{c}}{,d}", ["a", "bd", "{c}", "{c}d"], ["c", "{a}", "ab"]),
         ("a},b", ["a},b"], []),
         (r"\{a,b\}", ["{a,b}"], ["a"]),
         ("[{,}]x", ["{x", ",x"], ["x"]),
@@ -84,6 +86,10 @@ def test_what_a_pattern_matches(pattern: str, yes: list[str], no: list[str]) -> 
         ("{a,b}" * 10, "stand for more than 1000 patterns"),
         ("{" * 101, "more than 100 braces"),
         ("{/a,b}", "absolute pattern cannot begin with braces"),
+        ("a/" * 1_000 + "{a,b}" * 9, "stand for more than 65536 characters"),
+        ("{" * 100 + "[" * 3_900, "matches no path whatever"),
+        ("**/" + "{a,b}" * 8 + "*" + "?" * 120 + "z*", "takes too long to compare with every name"),
+        ("**/" + "{a,b}" * 9 + "*/" * 20 + "x", "takes too long to compare with every name"),
     ],
 )
 def test_what_is_no_pattern_is_said_to_be_none(pattern: str, says: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
+from openbuffer.tools.support.path_patterns import PathPattern, PathPatterns, segments_of
 
 from .ignored_trees import PLAIN_TREES, STRANGE_TREES, build, home_of, listed_by_git, listed_by_ripgrep, ripgrep, walked
 
@@ -235,11 +236,37 @@ def test_ignore_files_that_are_too_large_or_too_heavy_are_named_and_not_applied(
             "heavy/.gitignore": "".join(f"*{'?' * 20}{number}*x\n" for number in range(3_000)),
             "heavy/in/.gitignore": "a",
             "heavy/in/a": "",
+            "searched/.gitignore": "".join(f"*{'?' * 100}{number}*\n" for number in range(150)),
+            "carried/.gitignore": "".join(f"/*/*/*/{number}\n" for number in range(3_000)),
+            "endless/.gitignore": "**/" + "a/" * 2_000 + "x",
             "plain/.gitignore": "".join(f"name{number}\n*.e{number}\n" for number in range(20_000)) + "a",
             "plain/a": "",
         },
     )
     with home_of(root):
         paths, tally = walked(root)
-    assert sorted(tally.not_applied) == [f"{root}/heavy/.gitignore", f"{root}/large/.gitignore"]
-    assert paths == ["heavy/.gitignore", "heavy/in/.gitignore", "large/.gitignore", "large/a", "plain/.gitignore"]
+    heavy = [f"{directory}/.gitignore" for directory in ("carried", "endless", "heavy", "large", "searched")]
+    assert sorted(tally.not_applied) == [f"{root}/{path}" for path in heavy]
+    assert paths == sorted([*heavy, "heavy/in/.gitignore", "large/a", "plain/.gitignore"])
+
+
+@pytest.mark.contract("F9")
+def test_of_ignore_files_one_below_the_other_so_many_hold_as_can_be_looked_into_for_every_name(root: Path) -> None:
+    write(root, {f"{'d/' * depth}.gitignore": f"!a\nb{depth}\n" for depth in range(300)})
+    with home_of(root):
+        _, tally = walked(root)
+    assert 30 < len(tally.not_applied) < 100
+    assert f"{root}/d/.gitignore" not in tally.not_applied
+
+
+@pytest.mark.contract("F9")
+def test_a_directory_far_down_has_no_more_places_in_a_pattern_than_the_first() -> None:
+    segments = segments_of("**/a/" * 800 + "b/c")
+    assert segments is not None
+    state = PathPatterns([PathPattern(segments)]).top
+    for _ in range(500):
+        state = state.below("a")
+        assert len(state._items) <= 2
+    for _ in range(300):
+        state = state.below("a")
+    assert state.below("b").files[0].look("c")

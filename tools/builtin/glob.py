@@ -72,7 +72,8 @@ def create_glob_tool(
         async def fill(located: Located, plan: Plan) -> None:
             if located.kind != "directory":
                 raise await _no_directory(located, context)
-            plan.state = _Search(asked, located, asked.compiled(), editor, max_output_bytes)
+            pattern = await run_blocking(context.cancellation, asked.compiled)
+            plan.state = _Search(asked, located, pattern, editor, max_output_bytes)
 
         return await admitted_plan(asked.locate, (Capability.FILE_READ,), context, fill)
 

@@ -167,9 +167,7 @@ class _Search:
 
 async def _check(parsed: GrepInput, located: Located, context: ToolContext) -> None:
     """Refuse what cannot be searched, and patterns that are none, before anything is started."""
-    read_pattern(parsed.pattern, ignore_case=parsed.case_insensitive, multiline=parsed.multiline)
-    if parsed.glob:
-        GlobPattern(parsed.glob, anywhere=True)
+    await run_blocking(context.cancellation, lambda: _check_patterns(parsed))
     if located.kind == "missing":
         raise PathRefusedError(
             f"no such file or directory: {printable(located.path)} (root {printable(located.root)}). Check the path; a "
@@ -177,6 +175,12 @@ async def _check(parsed: GrepInput, located: Located, context: ToolContext) -> N
         )
     if located.kind != "directory":
         located.require_file()
+
+
+def _check_patterns(parsed: GrepInput) -> None:
+    read_pattern(parsed.pattern, ignore_case=parsed.case_insensitive, multiline=parsed.multiline)
+    if parsed.glob:
+        GlobPattern(parsed.glob, anywhere=True)
 
 
 async def _commit(plan: Plan, context: ToolContext) -> InvocationResult:

@@ -6,14 +6,14 @@ the directory of that name. Braces without a comma are characters. A backslash t
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Final
 
 from ..errors import ToolFailure
 from ..limits import PATH_MAX_CHARS
 from .located import printable
 from .name_patterns import NamePattern, class_at
-from .path_patterns import ANY_DIRECTORIES, PathPattern, PathPatterns, segments_of
+from .path_patterns import ANY_DIRECTORIES, WEIGHT_MAX, PathPattern, PathPatterns, segments_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from .path_patterns import PathState, Segment
 
 _MOST_ALTERNATIVES: Final = 1_000
+_MOST_CHARS: Final = 64 * 1024  # of all alternatives together
 _MOST_BRACES: Final = 100
+_MOST_UNCLOSED: Final = 100  # classes that are looked for without being found
 _SPECIAL: Final = "*?[{\\"
 
 
@@ -31,7 +33,8 @@ class GlobPattern:
     ``anywhere``: a pattern without a slash is about names in every directory, else in the first one alone.
 
     Raises:
-        ToolFailure: it is empty, too long, has too many alternatives, goes up by ``..``, or can match no path.
+        ToolFailure: it is empty, too long, has too many alternatives, takes too long, goes up by ``..``, or can match
+            no path.
     """
 
     def __init__(self, text: str, *, anywhere: bool = False) -> None:
@@ -40,6 +43,12 @@ class GlobPattern:
         alternatives = [segments for each in expanded for segments in _compiled(text, each, anywhere=anywhere)]
         if not alternatives:
             raise ToolFailure(f"pattern {_shown(text)}: matches no path whatever, because of its classes or its end.")
+        patterns = [PathPattern(segments) for segments in alternatives]
+        if sum(pattern.weight for pattern in patterns) > WEIGHT_MAX:
+            raise ToolFailure(
+                f"pattern {_shown(text)}: takes too long to compare with every name; use fewer alternatives, or fewer "
+                "characters between stars."
+            )
         self.is_deep = any(ANY_DIRECTORIES in segments for segments in alternatives)
         self.names = frozenset(
             segment.literal
@@ -48,7 +57,7 @@ class GlobPattern:
             if isinstance(segment, NamePattern) and segment.literal is not None
         )
         """Names that stand in it as they are."""
-        self._top = PathPatterns(map(PathPattern, alternatives)).top
+        self._top = PathPatterns(patterns).top
 
     def selection(self) -> GlobSelection:
         """What it wants of the directory that it begins in."""
@@ -114,57 +123,76 @@ def _checked(text: str) -> str:
 
 
 def _expanded(text: str) -> list[str]:
-    """The pattern with its braces written out, in every combination."""
-    done: list[str] = []
-    waiting = [text]
-    while waiting:
-        pattern = waiting.pop()
-        braces = _first_braces(pattern)
-        if braces is None:
-            done.append(pattern)
+    """The pattern with its braces written out, in every combination; those without a comma or an end are characters."""
+    outer: list[_Braces] = []
+    here = _Braces(text)
+    literal_from = at = 0
+    for unit in _units(text):
+        if unit == "{" or (outer and unit in {",", "}"}):
+            here.go_on([text[literal_from:at]])
+            literal_from = at + 1
+            if unit == "{":
+                outer.append(here)
+                here = _Braces(text)
+            elif unit == ",":
+                here.next_alternative()
+            else:
+                here = outer.pop().with_inner(here, end="}")
+        at += len(unit)
+    here.go_on([text[literal_from:]])
+    while outer:
+        here = outer.pop().with_inner(here, end="")
+    return here.patterns
+
+
+class _Braces:
+    """What stands between braces, or outside of all: alternatives that are done, and the one that is being read."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._done: list[list[str]] = []
+        self.patterns = [""]
+
+    def go_on(self, behind: list[str]) -> None:
+        """Each of these stands next."""
+        count = len(self.patterns) * len(behind)
+        size = len(self.patterns) * sum(map(len, behind)) + len(behind) * sum(map(len, self.patterns))
+        if count > _MOST_ALTERNATIVES or (count > 1 and size > _MOST_CHARS):
+            many = f"{_MOST_ALTERNATIVES} patterns" if count > _MOST_ALTERNATIVES else f"{_MOST_CHARS} characters"
+            raise ToolFailure(f"pattern {_shown(self._text)}: its braces stand for more than {many}; use fewer.")
+        self.patterns = [one + other for one in self.patterns for other in behind]
+
+    def next_alternative(self) -> None:
+        """A comma."""
+        self._done.append(self.patterns)
+        self.patterns = [""]
+
+    def with_inner(self, inner: _Braces, *, end: str) -> _Braces:
+        """What was between braces stands next; they are characters where they have no comma or no end."""
+        alternatives = [*inner._done, inner.patterns]
+        if end and inner._done:
+            self.go_on(list(chain.from_iterable(alternatives)))
         else:
-            before, alternatives, behind = braces
-            waiting.extend(f"{before}{alternative}{behind}" for alternative in alternatives)
-        if len(done) + len(waiting) > _MOST_ALTERNATIVES:
-            raise ToolFailure(
-                f"pattern {_shown(text)}: its braces stand for more than {_MOST_ALTERNATIVES} patterns; use fewer."
-            )
-    return done
+            for sign, each in zip(chain("{", repeat(",")), alternatives, strict=False):
+                self.go_on([sign])
+                self.go_on(each)
+            self.go_on([end])
+        return self
 
 
-def _first_braces(pattern: str) -> tuple[str, list[str], str] | None:
-    """The first braces with a comma in them: what is before, the alternatives, and what is behind."""
-    at = 0
+def _units(pattern: str) -> Iterator[str]:
+    """The pattern in characters, escaped characters and classes."""
+    at = unclosed = 0
     while at < len(pattern):
-        if pattern[at] == "{" and (commas := _commas(pattern, at)):
-            cuts = [at, *commas]
-            alternatives = [pattern[cut + 1 : end] for cut, end in pairwise(cuts)]
-            return pattern[:at], alternatives, pattern[commas[-1] + 1 :]
-        at = _next_char(pattern, at)
-    return None
-
-
-def _commas(pattern: str, start: int) -> list[int]:
-    """Where the commas of the braces at ``start`` are, and then their end; empty where they have none of either."""
-    depth, commas, at = 0, list[int](), start
-    while at < len(pattern):
-        char = pattern[at]
-        depth += (char == "{") - (char == "}")
-        if not depth:
-            return [*commas, at] if commas else []
-        if char == "," and depth == 1:
-            commas.append(at)
-        at = _next_char(pattern, at)
-    return []
-
-
-def _next_char(pattern: str, at: int) -> int:
-    """Behind the character, the escaped character or the class that is here."""
-    if pattern[at] == "\\":
-        return at + 2
-    if pattern[at] == "[" and (found := class_at(pattern, at)):
-        return found[1]
-    return at + 1
+        end = at + 1
+        if pattern[at] == "\\":
+            end = min(at + 2, len(pattern))
+        elif pattern[at] == "[":
+            found = class_at(pattern, at) if unclosed < _MOST_UNCLOSED else None
+            unclosed += found is None
+            end = found[1] if found else end
+        yield pattern[at:end]
+        at = end
 
 
 def _compiled(text: str, alternative: str, *, anywhere: bool) -> Iterator[tuple[Segment, ...]]:

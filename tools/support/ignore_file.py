@@ -10,7 +10,6 @@ import functools
 import os
 from typing import TYPE_CHECKING, Final
 
-from .name_patterns import NamePattern
 from .path_patterns import ANY_DIRECTORIES, PathPattern, PathPatterns, segments_of
 
 if TYPE_CHECKING:
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
 
 _MARK: Final = b"\xef\xbb\xbf"
 _LINE_MAX_BYTES: Final = 4_096
+_WEIGHT: Final = 100  # of looking into the tables of one more file for every name
 
 
 class IgnoreFile:
@@ -35,7 +35,7 @@ class IgnoreFile:
         self.is_empty = not self._rules
         self.is_of_bytes = not content.isascii() or b"?" in content or b"[" in content
         self.has_exceptions = any(rule.verdict & 1 for rule in self._rules)
-        self.weight = sum(_weight(rule) for rule in self._rules)
+        self.weight = _WEIGHT + sum(rule.weight for rule in self._rules)
 
     @property
     def top(self) -> PathState:
@@ -82,13 +82,6 @@ def _rules(content: bytes) -> list[PathPattern]:
         if rule is not None:
             rules.append(rule)
     return rules
-
-
-def _weight(rule: PathPattern) -> int:
-    segments = rule.segments
-    # A rule that floats further up than its last name is carried along through every directory.
-    carried = len(segments) if len(segments) > 2 and ANY_DIRECTORIES in segments else 0
-    return carried + sum(segment.weight for segment in segments if isinstance(segment, NamePattern))
 
 
 def _trimmed(line: str) -> str:

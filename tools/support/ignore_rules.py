@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from .git_files import TooLargeFile, global_excludes_path, regular_content, repository_exclude_path
 from .ignore_file import byte_text, compiled, ignores
 from .located import printable
+from .path_patterns import WEIGHT_MAX
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,9 +25,7 @@ if TYPE_CHECKING:
     from .path_patterns import PathState
 
 _FILE_MAX_BYTES: Final = 1024 * 1024
-_WALK_MAX_BYTES: Final = 8 * 1024 * 1024
-_WEIGHT_MAX: Final = 20_000
-"""Of the patterns that hold in one directory and are more than a plain name or ending, in characters."""
+_WALK_MAX_BYTES: Final = 4 * 1024 * 1024
 
 _RG, _DOT, _GIT, _EXCLUDE, _GLOBAL = range(5)
 _IGNORE_FILES: Final = {".rgignore": _RG, ".ignore": _DOT, ".gitignore": _GIT}
@@ -153,7 +152,7 @@ class IgnoreRules:
     ) -> None:
         if file is None:
             return
-        if file.weight + sum(level.file.weight for level in levels) > _WEIGHT_MAX:
+        if file.weight + sum(level.file.weight for level in levels) > WEIGHT_MAX:
             reader.refuse(shown)
             return
         levels.insert(0, _Level(category, file, file.top))

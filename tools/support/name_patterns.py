@@ -25,7 +25,7 @@ NAME_MAX_BYTES: Final = 255
 class NamePattern:
     """One pattern: ``literal`` where it is a plain name, ``ending`` where it is a star and what is behind the last dot.
 
-    ``weight`` is about what comparing it costs, where it is no look into a table.
+    ``weight`` is about what comparing a long name with it costs, where it is no look into a table.
     """
 
     regex: str
@@ -37,6 +37,8 @@ class NamePattern:
 
 Token = str | None
 """A regular expression for one character, or None for a star."""
+
+_SEARCH_WEIGHT: Final = 20  # of a character that is compared at every place of a name, not at one
 
 
 def name_pattern(tokens: Sequence[Token], plain: str | None) -> NamePattern | None:
@@ -61,7 +63,9 @@ def name_pattern(tokens: Sequence[Token], plain: str | None) -> NamePattern | No
     between = "".join(f"(?>.*?{''.join(chunk)})" for chunk in middle)
     # The lookbehind alone could see characters that were taken already.
     ends = f"(?=.{{{len(last)}}}).*+(?<={''.join(last)})" if last else ".*+"
-    return NamePattern(f"{''.join(first)}{between}{ends}", weight=len(tokens))
+    # Each part is looked for behind the one before, so that all of them together go through a name once.
+    weight = len(tokens) + _SEARCH_WEIGHT * max(map(len, middle), default=0)
+    return NamePattern(f"{''.join(first)}{between}{ends}", weight=weight)
 
 
 def _chunks(tokens: Sequence[Token]) -> list[list[str]]:

@@ -11,13 +11,20 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from .name_patterns import NO_NAMES, NamePattern, Names, Token, class_at, name_pattern
+from .name_patterns import NAME_MAX_BYTES, NO_NAMES, NamePattern, Names, Token, class_at, name_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import TypeAlias
 
-_MOST_STATES: Final = 4_096  # kept for the next directory that is in the same state; made anew when they are more
+WEIGHT_MAX: Final = 25_000
+"""What patterns may weigh together, so that comparing a name with all of them takes less than a millisecond."""
+
+_PLACE_WEIGHT: Final = 20  # of a place in a pattern that is taken along into directories of any name
+_MOST_ITEMS: Final = 100_000  # in the states that are kept for other directories; they are made anew beyond that
+
+
+_PLAIN_NAME: Final = re.compile(rf"[\w.-]{{1,{NAME_MAX_BYTES}}}", re.ASCII)
 
 
 class AnyDirectories:
@@ -36,9 +43,38 @@ class PathPattern:
     verdict: int = 1
     only_directories: bool = False
 
+    @property
+    def weight(self) -> int:
+        """About what it costs to compare a long name with it, and to take it along into a directory."""
+        names = sum(segment.weight for segment in self.segments if isinstance(segment, NamePattern))
+        return names + _PLACE_WEIGHT * self._places
+
+    @property
+    def is_floating(self) -> bool:
+        """Whether it is about one name in any directory."""
+        first, *others = self.segments
+        return first is ANY_DIRECTORIES and len(others) == 1 and others[0] is not ANY_DIRECTORIES
+
+    @property
+    def _places(self) -> int:
+        """How many of its segments a directory can have come to at once; 0 where few directories come to any."""
+        if self.is_floating:
+            return 0
+        longest = run = 0
+        has_any = is_open = False
+        for segment in self.segments[:-1]:
+            is_any = isinstance(segment, AnyDirectories)
+            has_any = has_any or is_any
+            is_open = is_open or not isinstance(segment, NamePattern) or segment.literal is None
+            run = 0 if is_any else run + has_any
+            longest = max(longest, run)
+        return longest + 1 if is_open else 0
+
 
 def segments_of(pattern: str) -> tuple[Segment, ...] | None:
     """Split and compile a pattern. None: it can match no path (an unclosed class, an empty or endless name)."""
+    if _PLAIN_NAME.fullmatch(pattern):  # most lines of most ignore files
+        return (NamePattern(re.escape(pattern), literal=pattern),)
     names = _tokens(pattern)
     if names is None:
         return None
@@ -101,23 +137,33 @@ class PathPatterns:
         floating: list[PathPattern] = []
         self._patterns: list[PathPattern] = []
         for pattern in patterns:
-            is_floating = len(pattern.segments) == 2 and pattern.segments[0] is ANY_DIRECTORIES
-            (floating if is_floating and pattern.segments[1] is not ANY_DIRECTORIES else self._patterns).append(pattern)
+            (floating if pattern.is_floating else self._patterns).append(pattern)
         self.floating_files = _names(floating, only_files=True)
         self.floating_directories = _names(floating, only_files=False)
         self.floats = bool(floating)
         self._states: dict[frozenset[tuple[int, int]], PathState] = {}
+        self._kept_items = 0
         self.top = self.state((index, 0) for index in range(len(self._patterns)))
 
     def state(self, items: Iterable[tuple[int, int]]) -> PathState:
         """The state in which these patterns, by their numbers, have come to these segments."""
-        key = frozenset(self._opened(items))
+        key = frozenset(self._furthest(list(self._opened(items))))
         state = self._states.get(key)
         if state is None:
-            if len(self._states) >= _MOST_STATES:
+            self._kept_items += len(key) + 1
+            if self._kept_items > _MOST_ITEMS:
                 self._states.clear()
+                self._kept_items = len(key) + 1
             state = self._states[key] = PathState(self, self._patterns, sorted(key))
         return state
+
+    def _furthest(self, items: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Without what is before a ``**`` that was reached: all that leads on from there leads on from the ``**``."""
+        reached: dict[int, int] = {}
+        for index, at in items:
+            if self._patterns[index].segments[at] is ANY_DIRECTORIES:
+                reached[index] = max(at, reached.get(index, 0))
+        return [(index, at) for index, at in items if at >= reached.get(index, 0)] if reached else items
 
     def _opened(self, items: Iterable[tuple[int, int]]) -> Iterable[tuple[int, int]]:
         """With the segment behind a ``**`` too, which may stand for no directory at all."""
