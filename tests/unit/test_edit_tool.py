@@ -96,7 +96,15 @@ async def test_the_result_tells_path_count_lines_and_where_it_is(root: Path) -> 
 @pytest.mark.parametrize(
     ("raw", "old", "new", "more", "says"),
     [
-        pytest.param(b"a", "", "x", {}, "f.txt: oldString is empty; give the exact text to replace.", id="empty"),
+        pytest.param(
+            b"a",
+            "",
+            "x",
+            {},
+            "f.txt: oldString is empty; give the exact text to replace. An empty or a new file is filled as a whole "
+            "(Write, where that tool is offered).",
+            id="empty",
+        ),
         pytest.param(
             b"a",
             "a",
@@ -147,7 +155,7 @@ async def test_the_result_tells_path_count_lines_and_where_it_is(root: Path) -> 
             "aa",
             "z",
             {},
-            "R/f.txt: oldString was found 2 times, in lines 1 and 1; nothing was changed. Put more of the surrounding "
+            "R/f.txt: oldString was found 2 times, in line 1; nothing was changed. Put more of the surrounding "
             "text into oldString to make it unique, or set replaceAll to replace every one.",
             id="overlapping",
         ),

@@ -118,6 +118,21 @@ async def test_a_chain_that_cannot_be_read_to_its_end_says_so(root: Path, monkey
     )
 
 
+async def test_a_directory_that_may_not_be_read_is_told_with_what_to_do(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(root, "d/")
+
+    def unreadable(_fd: Any) -> Any:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "scandir", unreadable)
+    result = await call(root, path="d")
+    assert result.error == (
+        f"{root}/d: cannot be listed (Permission denied); its permissions have to be changed first."
+    )
+
+
 async def test_a_tree_is_indented_without_what_is_ignored_or_pruned_and_says_so(root: Path) -> None:
     make(root, ".git/config", "node_modules/x.js", "lib/b.txt", "lib/deep/c.txt", "a.txt", "out/o.txt", "x.log")
     (root / ".gitignore").write_text("*.log\nout/\n")
@@ -161,7 +176,7 @@ async def test_what_is_no_directory_is_said_to_be_what_it_is(root: Path) -> None
     os.chdir(root)
     server.bind("sock")
     for name, says in {
-        "file": "is a file of 4 bytes, no directory; Read shows",
+        "file": "is a file of 4 bytes, no directory; show it (Read, where that tool is offered).",
         "pipe": "is a fifo, no directory",
         "sock": "is a socket, no directory",
         "their": "no such directory",

@@ -221,6 +221,14 @@ def test_the_first_hunk_begins_in_the_line_of_the_first_byte_that_differs(old: b
             ),
         ),
         (
+            "a\nb\n",
+            "a\r\nb",
+            (
+                "Except for the kind of line ends it would match lines 1-2:\n     1\ta\n     2\tb\n"
+                "A line feed in oldString matches either kind."
+            ),
+        ),
+        (
             "a  \nb\n",
             "a\nb",
             "Except for blanks at the ends of lines it would match lines 1-2:\n     1\ta  \n     2\tb",
@@ -304,6 +312,9 @@ def test_the_explanation_is_short_whatever_the_text_is(text: str, old: str) -> N
         ([3, 9], 2, "lines 3 and 9"),
         ([3, 9, 11], 3, "lines 3, 9 and 11"),
         ([3, 9], 40, "lines 3, 9 and 38 more places"),
+        ([1, 1, 1], 3, "line 1"),
+        ([1, 1, 7, 7], 4, "lines 1 and 7"),
+        ([1, 1], 40, "line 1 and 38 more places"),
     ],
 )
 def test_lines_are_named_in_words(lines: list[int], total: int, words: str) -> None:

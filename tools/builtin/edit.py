@@ -119,7 +119,10 @@ class _Edit:
 def _refuse_senseless(parsed: EditInput) -> None:
     path = printable(parsed.file_path[:_SHOWN_PATH_CHARS])
     if not parsed.old_string:
-        raise ToolFailure(f"{path}: oldString is empty; give the exact text to replace.")
+        raise ToolFailure(
+            f"{path}: oldString is empty; give the exact text to replace. An empty or a new file is filled as a whole "
+            "(Write, where that tool is offered)."
+        )
     if parsed.old_string == parsed.new_string:
         raise ToolFailure(f"{path}: oldString and newString are the same, so nothing would change; give the new text.")
 

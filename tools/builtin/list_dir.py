@@ -108,7 +108,9 @@ async def _no_directory(located: Located, context: ToolContext) -> PathRefusedEr
         return await no_such_directory(located, context)
     if located.kind == "file":
         size = located.status.st_size if located.status else 0
-        return PathRefusedError(f"{shown}: is a file of {_bytes(size)}, no directory; Read shows what is in it.")
+        return PathRefusedError(
+            f"{shown}: is a file of {_bytes(size)}, no directory; show it (Read, where that tool is offered)."
+        )
     return PathRefusedError(f"{shown}: is a {located.kind}, no directory; there is nothing in it to list.")
 
 
@@ -124,7 +126,8 @@ def _listed(listing: _Listing, token: CancellationToken) -> str:
         return _tree(listing, token) if listing.parsed.recursive else _shallow(listing, token)
     except OSError as error:
         shown = printable(listing.located.path)
-        raise ToolFailure(f"{shown}: cannot be listed ({error.strerror or error}).") from error
+        advice = "; its permissions have to be changed first" if isinstance(error, PermissionError) else ""
+        raise ToolFailure(f"{shown}: cannot be listed ({error.strerror or error}){advice}.") from error
     finally:
         listing.located.close()
 

@@ -149,7 +149,7 @@ class OutdatedDocumentPlace(DiskPlace):
         except PathRefusedError as refusal:
             raise PathRefusedError(
                 f"{refusal} It was there when the editor loaded it: the open document still shows its old text, which "
-                "the user can save there, or which Write replaces on disk."
+                "the user can save there. A new file can be written on disk (Write, where that tool is offered)."
             ) from None
 
     async def refresh(self) -> None:

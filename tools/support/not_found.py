@@ -59,9 +59,13 @@ def why_not_found(text: str, old: str) -> str:
     """One or two sentences, and the lines of the place that comes closest where there is one."""
     if not text:
         return "The text is empty."
-    part, old = text[:_TEXT_CHARS].replace("\r\n", _LINE_FEED), old[:_OLD_CHARS].replace("\r\n", _LINE_FEED)
+    part = text[:_TEXT_CHARS].replace("\r\n", _LINE_FEED)
+    as_given, old = old, old[:_OLD_CHARS].replace("\r\n", _LINE_FEED)
     if len(old) == _OLD_CHARS and (at := part.find(old)) >= 0:
         return f"Its first {_OLD_CHARS} characters are there, in line {_line(part, at)}; what follows them differs."
+    if "\r\n" in as_given and (at := part.find(old)) >= 0:
+        place = _shown(part, _line(part, at), old.rstrip(_LINE_FEED).count(_LINE_FEED) + 1)
+        return f"Except for the kind of line ends it would match {place}\nA line feed in oldString matches either kind."
     why = _numbers_copied(part, old) or _differs_only(part, old) or _escaped(part, old) or _most_similar(part, old)
     return why if len(text) <= _TEXT_CHARS else f"(Compared with the first {_TEXT_CHARS} characters only.) {why}"
 
@@ -177,10 +181,9 @@ def _line(text: str, index: int) -> int:
 
 
 def named_lines(lines: Sequence[int], total: int) -> str:
-    """``lines 3, 17 and 240``, or the first ones and how many more."""
-    numbers = [str(line) for line in lines]
+    """``lines 3, 17 and 240``, each once, or those of the first places and how many more there are."""
+    numbers = [str(line) for line in dict.fromkeys(lines)]
     if total > len(lines):
-        return f"lines {', '.join(numbers)} and {total - len(lines)} more places"
-    if len(numbers) == 1:
-        return f"line {numbers[0]}"
-    return f"lines {', '.join(numbers[:-1])} and {numbers[-1]}"
+        numbers.append(f"{total - len(lines)} more places")
+    word = "line" if len(set(lines)) == 1 else "lines"
+    return f"{word} {', '.join(numbers[:-1])} and {numbers[-1]}" if len(numbers) > 1 else f"{word} {numbers[0]}"
