@@ -86,7 +86,6 @@ class IgnoreRules:
     """What the ignore files say of the names in one directory; immutable, made from that of the directory above."""
 
     __slots__ = (
-        "_below",
         "_directories",
         "_files",
         "_has_exceptions",
@@ -99,7 +98,6 @@ class IgnoreRules:
     def __init__(self, levels: tuple[_Level, ...] = (), *, in_repository: bool = False) -> None:
         self.in_repository = in_repository
         self._levels = levels
-        self._below: dict[tuple[PathState, ...], IgnoreRules] = {}
         self._has_exceptions = any(level.file.has_exceptions for level in levels)
         self._files = [level.state.files for level in levels if level.state.files]
         self._directories = [level.state.directories for level in levels if level.state.directories]
@@ -112,14 +110,11 @@ class IgnoreRules:
             return self
         name = byte_text(name)
         states = tuple(level.state.below(name) for level in self._levels)
-        rules = self._below.get(states)
-        if rules is None:
-            if all(state is level.state for state, level in zip(states, self._levels, strict=True)):
-                return self
-            levels = zip(self._levels, states, strict=True)
-            alive = tuple(_Level(level.category, level.file, state) for level, state in levels if not state.is_dead)
-            rules = self._below[states] = IgnoreRules(alive, in_repository=self.in_repository)
-        return rules
+        levels = list(zip(self._levels, states, strict=True))
+        if all(state is level.state for level, state in levels):
+            return self
+        alive = tuple(_Level(level.category, level.file, state) for level, state in levels if not state.is_dead)
+        return IgnoreRules(alive, in_repository=self.in_repository)
 
     def with_files_of(
         self, names: Iterable[str], directory_fd: int | None, path: str, reader: IgnoreReader
