@@ -280,10 +280,7 @@ class EditFlight:
         )
 
     def _unknown(self, why: str) -> EditOutcome:
-        return EditOutcome(
-            kind="unknown",
-            reason=f"{self._path}: whether the edit was made is not known: {why}. Read the file before you try again",
-        )
+        return EditOutcome(kind="unknown", reason=f"{self._path}: {why}")
 
     def _no_answer(self) -> str:
         return f"the editor did not answer within {self._timeouts.reply_s:g} s, and may still make it"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -460,6 +461,13 @@ async def test_losing_the_editor_in_the_middle_is_a_clear_error_and_never_a_writ
             ),
         ),
         (
+            EditOutcome(kind="unknown", reason="{path}: the connection to the editor ended"),
+            (
+                "the outcome is unknown: the edit was sent to the editor, and whether it was made is not known "
+                "(the connection to the editor ended). Read the file before you try again."
+            ),
+        ),
+        (
             EditOutcome(kind="not_done", reason="the user said no", nothing_changed=True),
             (
                 "the edit was not made in the open document (the user said no); nothing was changed. "
@@ -481,7 +489,7 @@ async def test_losing_the_editor_in_the_middle_is_a_clear_error_and_never_a_writ
             ),
         ),
     ],
-    ids=["unknown", "refused", "not as intended", "lost"],
+    ids=["unknown", "with its path", "refused", "not as intended", "lost"],
 )
 async def test_each_outcome_of_an_edit_is_told_apart(
     root: Path,
@@ -492,6 +500,8 @@ async def test_each_outcome_of_an_edit_is_told_apart(
     says: str,
 ) -> None:
     editor = MemoryEditor()
+    if isinstance(answer, EditOutcome):
+        answer = replace(answer, reason=answer.reason.replace("{path}", path))
     access = ScriptedAccess(editor, answer)
     editor.open(path)
     result = await invoke(factory(cwd=root, editor=lambda: access), arguments)

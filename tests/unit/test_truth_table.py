@@ -79,6 +79,11 @@ def refuses(says: str) -> Cell:
 
 IN_DOCUMENT = "It is in the open document; nothing was saved to disk, which this editor cannot be asked to do"
 SAVED = "It is in the open document, and saved to disk"
+IN_PLACE = (
+    "It is in the open document, in place of unsaved changes of the user; nothing was saved to disk, which this editor "
+    "cannot be asked to do"
+)
+OVER = "It is in the open document, in place of unsaved changes of the user; nothing was saved to disk."
 BESIDE = "It is in the open document, beside unsaved changes of the user; nothing was saved to disk"
 ON_DISK = "Written to disk.~the open document still shows older text~this editor cannot be asked to reload it"
 CONFLICT = "conflict~Nothing was changed~Ask the user to save the document"
@@ -124,7 +129,7 @@ TABLE: dict[Row, dict[str, Cell | tuple[Cell, Cell]]] = {
             changes(IN_DOCUMENT, shown=edited(USER), disk=BASE),
             changes(BESIDE, shown=edited(USER), disk=BASE),
         ),
-        "Write": (changes(IN_DOCUMENT, shown=NEW, disk=BASE), changes(BESIDE, shown=NEW, disk=BASE)),
+        "Write": (changes(IN_PLACE, shown=NEW, disk=BASE), changes(OVER, shown=NEW, disk=BASE)),
         "Delete": refuses("unsaved changes of the user, which are nowhere on disk~Nothing was deleted~Ask the user"),
     },
     changed_and_changed: {
@@ -157,7 +162,7 @@ TABLE: dict[Row, dict[str, Cell | tuple[Cell, Cell]]] = {
             changes(IN_DOCUMENT, shown=edited(USER), disk=None),
             changes(BESIDE, shown=edited(USER), disk=None),
         ),
-        "Write": (changes(IN_DOCUMENT, shown=NEW, disk=None), changes(BESIDE, shown=NEW, disk=None)),
+        "Write": (changes(IN_PLACE, shown=NEW, disk=None), changes(OVER, shown=NEW, disk=None)),
         "Delete": refuses("no such file~Only an open document in the editor has text for it, unsaved"),
     },
     opened_in_a_wrong_encoding: {

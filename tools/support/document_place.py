@@ -116,7 +116,14 @@ class DocumentPlace:
                 if not attempts_left:
                     raise
             else:
-                landed = await save_after_edit(self._found, self._editor, made, context, holds_it=fitted.is_in)
+                landed = await save_after_edit(
+                    self._found,
+                    self._editor,
+                    made,
+                    context,
+                    over_the_users=self._standing.author == "user" and not change.can_move,
+                    holds_it=fitted.is_in,
+                )
                 if fitted.document.text is prepared.document.text:
                     return landed
                 lines = await run_blocking(context.cancellation, lambda moved=fitted: prepared.lines_at(moved))
@@ -170,7 +177,7 @@ class DocumentPlace:
         return document
 
     def _not_done(self, outcome: EditOutcome) -> ToolFailure | PlanOutdatedError:
-        reason = in_its_words(outcome.reason).rstrip(".") or "no reason was given"
+        reason = in_its_words(outcome.reason).rstrip(".").removeprefix(f"{self.path}: ") or "no reason was given"
         if outcome.kind == "unknown":
             return ToolFailure(
                 f"{self.path}: the outcome is unknown: the edit was sent to the editor, and whether it was made is not "

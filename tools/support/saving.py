@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from .text_place import FoundPath
 
 _IN_DOCUMENT = "It is in the open document"
+_BESIDE = f"{_IN_DOCUMENT}, beside unsaved changes of the user"
+_OVER_THE_USERS = f"{_IN_DOCUMENT}, in place of unsaved changes of the user"
 _MOVED_ON = (
     "It was made in the open document, which was changed further, closed or opened anew before it could be saved; "
     "whether the change is still in it is not certain, and the editor was not asked to save it."
@@ -38,20 +40,23 @@ async def save_after_edit(
     made: Document,
     context: ToolContext,
     *,
+    over_the_users: bool,
     holds_it: Callable[[str], bool],
 ) -> Landed:
     """Have the editor save ``made``, which the tool has just changed, where that is right; tell where the change is.
 
+    ``over_the_users``: what the user had not saved was replaced as a whole, which is told.
     When the document was changed again meanwhile, by another agent perhaps, its newest text is saved, if that still
     holds the change (``holds_it``, which blocks). What goes wrong here is told, and never makes a failure of a change
     that was made.
     """
     if not editor.abilities.saves:
-        return Landed(f"{_IN_DOCUMENT}; nothing was saved to disk, which this editor cannot be asked to do.")
+        place = _OVER_THE_USERS if over_the_users else _IN_DOCUMENT
+        return Landed(f"{place}; nothing was saved to disk, which this editor cannot be asked to do.")
     document = made
     for attempts_left in reversed(range(_ATTEMPTS)):
         try:
-            return await _saved(found, editor, document, context)
+            return await _saved(found, editor, document, context, _OVER_THE_USERS if over_the_users else _BESIDE)
         except DocumentMovedError as error:
             why = in_its_words(str(error)).rstrip(".")
             newest = _newest(found, made)
@@ -65,8 +70,10 @@ async def save_after_edit(
     raise AssertionError("unreachable: the last attempt returns")
 
 
-async def _saved(found: FoundPath, editor: EditorFileAccess, document: Document, context: ToolContext) -> Landed:
-    """Save the document as it is in ``document``.
+async def _saved(
+    found: FoundPath, editor: EditorFileAccess, document: Document, context: ToolContext, unsaved: str
+) -> Landed:
+    """Save the document as it is in ``document``; ``unsaved`` begins the sentence where the user's text keeps it so.
 
     Raises:
         DocumentMovedError: it is something else by now; nothing was asked for.
@@ -80,7 +87,7 @@ async def _saved(found: FoundPath, editor: EditorFileAccess, document: Document,
     if before.truth != "editor" or author == "user":
         _require_current(found, document)
     if author == "user":
-        return Landed(f"{_IN_DOCUMENT}, beside unsaved changes of the user; nothing was saved to disk.")
+        return Landed(f"{unsaved}; nothing was saved to disk.")
     if before.truth != "editor":
         return _unsaved("the file on disk was changed at the same time")
     outcome = await editor.save(document, disk_hash=before.disk_hash)
