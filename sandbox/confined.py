@@ -1,0 +1,221 @@
+"""One command started through bwrap: its descriptors, its limits, its end. Linux only.
+
+bwrap makes the mounts and then waits for a byte. In between, the limits are set on the inside's first process from
+here; a command never runs without them. The first process is held by a descriptor of its own, so that nothing here
+can mean another process that got its number.
+"""
+
+from __future__ import annotations
+
+import array
+import fcntl
+import json
+import os
+import resource
+import select
+import signal
+import subprocess
+import termios
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from .bubblewrap import Descriptors
+from .limits import EMPTY_TIMEOUT_S, REPORT_MAX_BYTES, SETUP_TIMEOUT_S
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .limits import CommandLimits
+    from .port import Invocation
+
+
+class ConfinedCommand:
+    """From the opening of the descriptors to the end of the last process inside. Fulfils ``WrappedCommand``.
+
+    ``pid_max_setter``: the program by which the number of processes is limited where the real root is confined, to whom
+    RLIMIT_NPROC does not apply; empty where it is not needed or cannot be had.
+    """
+
+    def __init__(
+        self,
+        make_invocation: Callable[[Descriptors], Invocation],
+        system_call_filter: bytes,
+        limits: CommandLimits,
+        pid_max_setter: str = "",
+    ) -> None:
+        self.notes: tuple[str, ...] = ()
+        self._limits = limits
+        self._pid_max_setter = pid_max_setter
+        self._first_process = -1
+        self._first_process_id = 0
+        self.was_started = False
+        self._was_told_to_end = False
+        self._info, self._info_end = os.pipe()
+        self._block, self._block_end = os.pipe()
+        self._filter = _in_memory(system_call_filter)
+        descriptors = Descriptors(filter=self._filter, info=self._info_end, block=self._block, hold=self._block_end)
+        self.pass_fds = (self._filter, self._info_end, self._block, self._block_end)
+        self.invocation = make_invocation(descriptors)
+
+    def started(self, process_id: int) -> None:
+        """Set the limits on the inside and let the command begin."""
+        self.was_started = True
+        self._info_end = _closed(self._info_end)
+        self._filter = _closed(self._filter)
+        first = _first_process(_read_to_end(self._info, SETUP_TIMEOUT_S))
+        self._info = _closed(self._info)
+        if first:
+            self._hold_first_process(first)
+            self._limit(first)
+            self._block_end_written()
+        else:
+            with suppress(ProcessLookupError):
+                os.kill(process_id, signal.SIGKILL)  # it has failed by itself, or hangs
+
+    @property
+    def was_set_up(self) -> bool:
+        """Whether the inside came to where the command begins; false also before that."""
+        if not self._first_process_id:
+            return False
+        waiting = array.array("i", [0])
+        fcntl.ioctl(self._block, termios.FIONREAD, waiting)
+        return waiting[0] == 0
+
+    @property
+    def was_told_to_end(self) -> bool:
+        """Whether ``terminate`` was called."""
+        return self._was_told_to_end
+
+    def terminate(self) -> None:
+        """Send SIGTERM to every process inside; the command is in a session of its own, which no group reaches."""
+        self._was_told_to_end = True
+        for process_id in _in_pid_namespace_of(self._first_process_id) if self._is_alive() else ():
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(process_id, signal.SIGTERM)
+
+    def wait_until_empty(self) -> None:
+        """Wait until the first process has ended, with which the kernel ends and reaps every other one inside."""
+        if self._first_process < 0 or _wait_for(self._first_process, EMPTY_TIMEOUT_S):
+            return
+        with suppress(ProcessLookupError, PermissionError):
+            signal.pidfd_send_signal(self._first_process, signal.SIGKILL)
+        _wait_for(self._first_process, EMPTY_TIMEOUT_S)
+
+    def close(self) -> None:
+        """Let every descriptor go."""
+        self._filter = _closed(self._filter)
+        self._info = _closed(self._info)
+        self._info_end = _closed(self._info_end)
+        self._block_end = _closed(self._block_end)
+        self._block = _closed(self._block)
+        self._first_process = _closed(self._first_process)
+
+    def _hold_first_process(self, process_id: int) -> None:
+        with suppress(ProcessLookupError):
+            self._first_process = os.pidfd_open(process_id)
+            self._first_process_id = process_id
+
+    def _limit(self, process_id: int) -> None:
+        bounds = {
+            resource.RLIMIT_NPROC: self._limits.processes,
+            resource.RLIMIT_FSIZE: self._limits.file_bytes,
+            resource.RLIMIT_CORE: 0,
+        }
+        for kind, most in bounds.items():
+            with suppress(ProcessLookupError):
+                _, hard = resource.prlimit(process_id, kind)
+                bound = most if hard == resource.RLIM_INFINITY else min(most, hard)
+                resource.prlimit(process_id, kind, (bound, bound))
+        if self._pid_max_setter and self._first_process >= 0:
+            set_pid_max(self._pid_max_setter, process_id, self._limits.processes)
+
+    def _block_end_written(self) -> None:
+        with suppress(BrokenPipeError):
+            os.write(self._block_end, b"\n")
+        self._block_end = _closed(self._block_end)
+
+    def _is_alive(self) -> bool:
+        return self._first_process >= 0 and not _wait_for(self._first_process, 0)
+
+
+def set_pid_max(nsenter: str, process_id: int, processes: int) -> None:
+    """Bound the numbers of processes in the pid namespace of this process, and by that how many there can be.
+
+    Only for kernels that have the number per namespace: on others it is the host's.
+    """
+    subprocess.run(  # noqa: S603  a system program with arguments of our own
+        [
+            nsenter,
+            f"--pid=/proc/{process_id}/ns/pid",
+            "--",
+            "/bin/sh",
+            "-c",
+            f"echo {max(_PID_MAX_LOWEST, processes + _PID_MAX_MARGIN)} > /proc/sys/kernel/pid_max",
+        ],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={},
+        timeout=SETUP_TIMEOUT_S,
+        check=False,
+    )
+
+
+_PID_MAX_LOWEST = 301
+_PID_MAX_MARGIN = 128  # once they have all been used, the kernel gives none of the first 300 numbers again
+
+
+def _in_memory(content: bytes) -> int:
+    descriptor = os.memfd_create("system-call-filter")
+    os.write(descriptor, content)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
+
+
+def _closed(descriptor: int) -> int:
+    if descriptor >= 0:
+        os.close(descriptor)
+    return -1
+
+
+def _read_to_end(descriptor: int, timeout_s: float) -> bytes:
+    """What bwrap reports; it must not be cut short, because bwrap dies of that and leaves an inside half made."""
+    deadline = time.monotonic() + timeout_s
+    report = b""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    while len(report) < REPORT_MAX_BYTES and poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
+        part = os.read(descriptor, REPORT_MAX_BYTES)
+        if not part:
+            break
+        report += part
+    return report
+
+
+def _first_process(report: bytes) -> int:
+    try:
+        return int(json.loads(report)["child-pid"])
+    except (ValueError, KeyError, TypeError):
+        return 0
+
+
+def _in_pid_namespace_of(first_process_id: int) -> list[int]:
+    """The processes inside, as numbers of the host, without the first one, which is bwrap's own."""
+    try:
+        namespace = os.readlink(f"/proc/{first_process_id}/ns/pid")
+    except OSError:
+        return []
+    inside: list[int] = []
+    for name in os.listdir("/proc"):
+        if name.isdigit() and int(name) != first_process_id:
+            with suppress(OSError):
+                if os.readlink(f"/proc/{name}/ns/pid") == namespace:
+                    inside.append(int(name))
+    return inside
+
+
+def _wait_for(process_descriptor: int, timeout_s: float) -> bool:
+    poll = select.poll()
+    poll.register(process_descriptor, select.POLLIN)
+    return bool(poll.poll(timeout_s * 1000))

@@ -1,0 +1,35 @@
+"""Every number that bounds a confined command and its sandbox. Sizes are bytes, times are seconds. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+MIB: Final = 1024 * 1024
+GIB: Final = 1024 * MIB
+
+SETUP_TIMEOUT_S: Final = 30.0
+"""How long bwrap may take to say that it has started the inside."""
+
+EMPTY_TIMEOUT_S: Final = 10.0
+"""How long the inside may take to be empty once it is told to end; then it is killed, and once more waited for."""
+
+PROBE_TIMEOUT_S: Final = 20.0
+"""How long the trial of a sandbox may take, once per program that is tried."""
+
+REPORT_MAX_BYTES: Final = 64 * 1024
+"""What bwrap says about the inside, or why it failed; more is not read."""
+
+RUN_OUTPUT_MAX_BYTES: Final = 1 * MIB
+"""The output of a command that the client runs itself; the first and the last half are kept."""
+
+FILE_READ_MAX_BYTES: Final = 256 * MIB
+"""A larger file is not read through the sandbox's client."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandLimits:
+    """What one confined command may use: ``processes`` counts threads too, ``file_bytes`` holds for each file."""
+
+    processes: int = 512
+    file_bytes: int = 8 * GIB

