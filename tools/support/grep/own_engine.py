@@ -10,6 +10,7 @@ import os
 from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
+from ...contract import CancellationToken
 from ..glob_pattern import GlobPattern
 from ..left_out import FirstNames, left_out
 from ..walk import Walk
@@ -21,7 +22,6 @@ from .standing_tree import StandingTree
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ...contract import CancellationToken
     from ..located import Located
     from ..walk import Slice
     from .kept_texts import KeptTexts
@@ -36,6 +36,13 @@ ALONE_BYTES: Final = 24 * 1024 * 1024
 
 class TooManyFilesError(Exception):
     """The tree is larger than what is searched without help."""
+
+
+def has_unapplied_rules(order: Order, located: Located) -> bool:
+    """Whether below the directory is an ignore file that is too large to be applied; raises as a walk."""
+    walk = Walk(located, CancellationToken(), ignoring=order.ignoring, named=frozenset(order.named))
+    with closing(walk.slices()) as slices:
+        return any(walk.tally.not_applied for _ in slices)
 
 
 class OwnEngine:
@@ -58,7 +65,7 @@ class OwnEngine:
         """Search all of it.
 
         Raises:
-            TooManyFilesError: it is large, and ``may_call_crew`` is False.
+            TooManyFilesError: it is large, ``may_call_crew`` is False, and no ignore file was too large to be applied.
             OSError: the directory cannot be read.
             PlanOutdatedError: it is another one by now.
             MemoryError: what is found is too much to keep.
@@ -76,7 +83,7 @@ class OwnEngine:
                 taken += self._alone(part, found)
                 files += len(part.files)
                 if files > ALONE_FILES or taken > ALONE_BYTES:
-                    if not may_call_crew:
+                    if not (may_call_crew or self._walk.tally.not_applied):
                         raise TooManyFilesError
                     self.tree = None
                     found.add(self._with_crew(slices))
@@ -90,14 +97,9 @@ class OwnEngine:
     def reasons(self) -> list[str]:
         """What the walk left out, one sentence for each reason."""
         assert self._walk is not None
-        reasons = left_out(
+        return left_out(
             self._walk.tally, ignored=self._ignored, ignored_directories=self._ignored_directories, links=self._links
         )
-        if too_large := self._walk.tally.not_applied:
-            reasons.append(
-                f"nothing by these ignore files, which are too large to be applied: {', '.join(too_large[:5])}"
-            )
-        return reasons
 
     def _note(self, part: Slice) -> None:
         if part.ignored:

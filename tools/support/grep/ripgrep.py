@@ -21,7 +21,7 @@ import tempfile
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from ...limits import GREP_FILE_MAX_BYTES
+from ...limits import GREP_FILE_MAX_BYTES, GREP_MEMORY_MAX_BYTES
 from ..left_out import FirstNames
 from ..located import printable
 from ..walk import PRUNED
@@ -31,7 +31,7 @@ from .notation import for_ripgrep
 from .order import Found
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from types import TracebackType
     from typing import Self
 
@@ -40,7 +40,11 @@ if TYPE_CHECKING:
 
 _OUTPUT_MAX_BYTES: Final = 128 * 1024 * 1024
 _PATIENCE_S: Final = 10.0
-_ADDRESS_SPACE_BYTES: Final = 8 * 1024 * 1024 * 1024  # it maps large files, one per thread
+_LIMITS: Final = (
+    (resource.RLIMIT_AS, 8 * 1024 * 1024 * 1024),  # it maps large files, one per thread
+    (resource.RLIMIT_DATA, GREP_MEMORY_MAX_BYTES),
+    (resource.RLIMIT_FSIZE, _OUTPUT_MAX_BYTES),
+)
 _KEPT_VARIABLES: Final = ("HOME", "XDG_CONFIG_HOME", "TMPDIR")
 _NO_MATCH: Final = 1
 _PARTIAL: Final = 2
@@ -52,7 +56,7 @@ _LEFT_OUT: Final = re.compile(
     re.MULTILINE,
 )
 _UNREADABLE: Final = re.compile(rb"^rg: (?!DEBUG\|)(?:\./)?(.*): ([^:\n]*) \(os error (\d+)\)$", re.MULTILINE)
-_SIMPLE_GLOB: Final = re.compile(r"[\w.*?,{}-]+", re.ASCII)
+_SIMPLE_GLOB: Final = re.compile(r"(?:[\w.*,-]|\{[\w.*-]+(?:,[\w.*-]+)+\})+", re.ASCII)
 
 
 class RipgrepFailedError(Exception):
@@ -112,11 +116,19 @@ class RipgrepResult:
     log_is_whole: bool = True
 
 
-def run_ripgrep(program: str, order: Order, pattern: Pattern, directory_fd: int, held: Sequence[int]) -> RipgrepResult:
+def run_ripgrep(
+    program: str,
+    order: Order,
+    pattern: Pattern,
+    directory_fd: int,
+    held: Sequence[int],
+    *,
+    may_go_on: Callable[[], bool] = lambda: True,
+) -> RipgrepResult:
     """Search a directory; to be called by a process that has one thread. ``held``: descriptors that it is to hold.
 
     Files of any size are searched, because looking at the size of each costs an eighth of the whole search; where this
-    takes long, it is begun again without those that are too large.
+    takes long, it is begun again without those that are too large. ``may_go_on`` is asked where it takes long.
 
     Raises:
         RipgrepFailedError: it failed, for example because it is too old.
@@ -125,13 +137,19 @@ def run_ripgrep(program: str, order: Order, pattern: Pattern, directory_fd: int,
     pruned = sorted(PRUNED.difference(order.named))
     bounds_size = order.multiline or order.max_file_bytes < GREP_FILE_MAX_BYTES
     logs = True
+    patience_s: float | None = _PATIENCE_S
     while True:
         arguments = _arguments(order, pattern, pruned, bounds_size=bounds_size, logs=logs)
         with _Run(program, arguments, directory_fd, held) as run:
-            code = run.wait(None if bounds_size else _PATIENCE_S)
+            code = run.wait(patience_s)
             if code is None:
-                bounds_size = True
-                continue
+                patience_s = None
+                if not may_go_on():
+                    raise RipgrepFailedError("it takes long, and an ignore file is too large to be applied")
+                if not bounds_size:
+                    bounds_size = True
+                    continue
+                code = run.wait(None)
             output, log = run.outputs()
         if code == -signal.SIGXFSZ:
             if not logs or len(output) >= _OUTPUT_MAX_BYTES:
@@ -216,10 +234,9 @@ def _prepare(directory_fd: int) -> None:
     """In the new process, before it becomes the program."""
     os.fchdir(directory_fd)
     ends_with_parent()
-    _, most = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE_BYTES if most < 0 else most, most))
-    _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (_OUTPUT_MAX_BYTES if most < 0 else min(_OUTPUT_MAX_BYTES, most), most))
+    for limit, wanted in _LIMITS:
+        _, most = resource.getrlimit(limit)
+        resource.setrlimit(limit, (wanted if most < 0 else min(wanted, most), most))
 
 
 def _arguments(order: Order, pattern: Pattern, pruned: Sequence[str], *, bounds_size: bool, logs: bool) -> list[str]:
@@ -242,8 +259,9 @@ def _last_name(glob: str) -> str:
     """What every wanted file's name matches, where that can be said; it is filtered by the whole pattern afterwards."""
     if "/" in glob and ("{" in glob or "}" in glob):
         return ""
-    name = glob.rpartition("/")[2]
-    return name if _SIMPLE_GLOB.fullmatch(name) and name.count("{") == name.count("}") and "**" not in name else ""
+    # For ripgrep a ? is one byte.
+    name = re.sub(r"[*?]+", "*", glob.rpartition("/")[2])
+    return name if _SIMPLE_GLOB.fullmatch(name) and name not in {".", ".."} else ""
 
 
 def _environment() -> dict[str, str]:

@@ -31,10 +31,14 @@ def _filter(top: GlobSelection) -> Callable[[str], bool]:
     selections: dict[str, GlobSelection] = {"": top}
 
     def selection(directory: str) -> GlobSelection:
-        if directory not in selections:
-            above, _, name = directory.rpartition("/")
-            selections[directory] = selection(above).below(name)
-        return selections[directory]
+        known = directory
+        while known not in selections:  # no recursion: a path can have two thousand names
+            known = known.rpartition("/")[0]
+        here = selections[known]
+        for name in directory[len(known) :].strip("/").split("/") if known != directory else ():
+            known = f"{known}/{name}" if known else name
+            here = selections[known] = here.below(name)
+        return here
 
     def is_wanted(path: str) -> bool:
         directory, _, name = path.rpartition("/")

@@ -13,6 +13,7 @@ import resource
 import signal
 import socket
 import sys
+import time
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -27,7 +28,7 @@ from .frames import LIMIT_EXIT, BrokenFrameError, answer_frame, receive_order
 from .kept_texts import KeptTexts
 from .matcher import Matcher, find_re2
 from .order import Answer, Found
-from .own_engine import OwnEngine, TooManyFilesError
+from .own_engine import OwnEngine, TooManyFilesError, has_unapplied_rules
 from .report import Report
 from .ripgrep import RipgrepFailedError, RipgrepLimitError, run_ripgrep
 from .ripgrep_words import keep_wanted, reasons_of_ripgrep
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 
 _OWNER_PIPE: Final = 0
+_COSTLY_S: Final = 1.0
 
 
 def main() -> None:
@@ -80,14 +82,14 @@ def _bound_memory() -> None:
 
 
 class Searcher:
-    """Answers orders; keeps texts of small trees, compiled patterns, and which trees are large."""
+    """Answers orders; keeps texts of small trees, compiled patterns, which trees are large, and ripgrep's failures."""
 
     def __init__(self, re2: Re2Module | None, *, held: tuple[int, ...] = ()) -> None:
         self._held = held
         self._kept = KeptTexts()
         self._standing = StandingTrees()
         self._large: set[str] = set()
-        self._unusable: set[str] = set()
+        self._lost_on: set[str] = set()
         self._re2 = re2
         self._matcher = lru_cache(maxsize=16)(self._compiled)
 
@@ -110,7 +112,7 @@ class Searcher:
         return read, Matcher(read, self._re2)
 
     def _of_directory(self, order: Order, pattern: Pattern, matcher: Matcher, descriptor: int) -> Answer:
-        usable = order.ripgrep is not None and order.ripgrep not in self._unusable
+        usable = order.ripgrep is not None and order.path not in self._lost_on
         with_ripgrep = usable and not pattern.backtracks and order.engine != "own"
         if with_ripgrep and (order.engine == "ripgrep" or order.path in self._large):
             return self._by_ripgrep(order, pattern, matcher, descriptor)
@@ -122,14 +124,20 @@ class Searcher:
 
     def _by_ripgrep(self, order: Order, pattern: Pattern, matcher: Matcher, descriptor: int) -> Answer:
         assert order.ripgrep is not None
+        began = time.monotonic()
+
+        def may_go_on() -> bool:
+            return not has_unapplied_rules(order, _located(order, descriptor))
+
         try:
-            result = run_ripgrep(order.ripgrep, order, pattern, descriptor, self._held)
+            result = run_ripgrep(order.ripgrep, order, pattern, descriptor, self._held, may_go_on=may_go_on)
         except RipgrepLimitError:
             raise MemoryError from None
         except (RipgrepFailedError, OSError) as error:
             if order.engine == "ripgrep":
                 return Answer(failure=f"ripgrep cannot search it ({error})")
-            self._unusable.add(order.ripgrep)
+            if time.monotonic() - began > _COSTLY_S:
+                self._lost_on.add(order.path)  # else it may be the pattern, and costs next to nothing
             return self._alone(order, matcher, descriptor, may_call_crew=True)
         keep_wanted(result.found, order.glob)
         if order.multiline:
