@@ -26,6 +26,7 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
+from inspect import isawaitable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -52,8 +53,8 @@ START_TIMEOUT_S: Final = 30.0
 END_TIMEOUT_S: Final = 3.0
 """How long each step of ending the server (shutdown, end of input, SIGTERM) may take before the next is tried."""
 
-RequestHandler = Callable[[Any], Awaitable[Any]]
-"""Answers one request of the server: takes its params, returns the result."""
+RequestHandler = Callable[[Any], Awaitable[Any] | Any]
+"""Answers one request of the server: takes its params, returns the result, at once or when awaited."""
 
 NotificationHandler = Callable[[str, Any], None]
 """Takes a notification of the server (method, params); must not block."""
@@ -117,7 +118,8 @@ class BridgeClient:
         roots: the workspace folders, first one first, or the only one.
         command: the server to start; :data:`SERVER_COMMAND` unless given.
         stream: a connection to a server that runs already; then nothing is started.
-        handlers: answers to requests of the server, by method; any other is answered "method not found".
+        handlers: answers to requests of the server, by method; any other is answered "method not found". Without one
+            for ``workspace/applyEdit`` open documents can be read and not changed.
         on_notification: told every notification of the server.
         position_encodings: what this client offers, best first.
         experimental: what it announces under ``capabilities.experimental``.
@@ -213,7 +215,7 @@ class BridgeClient:
                 "textDocument": {"synchronization": {"didSave": True}},
                 "window": {"workDoneProgress": True},
                 "workspace": {
-                    "applyEdit": True,
+                    "applyEdit": "workspace/applyEdit" in self._handlers,
                     "workspaceEdit": {"documentChanges": True},
                     "workspaceFolders": True,
                 },
@@ -385,7 +387,8 @@ class BridgeClient:
             answer = {"error": {"code": -32601, "message": f"this client does not know {method}"}}
         else:
             try:
-                answer = {"result": await handler(params)}
+                result = handler(params)
+                answer = {"result": await result if isawaitable(result) else result}
             except Exception as error:  # noqa: BLE001  the server is owed an answer whatever went wrong here
                 answer = {"error": {"code": -32603, "message": f"{method}: {error}"}}
         with suppress(BridgeEndedError):

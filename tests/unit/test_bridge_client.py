@@ -94,6 +94,14 @@ async def test_one_workspace_folder_is_one_folder_however_it_is_given(
         assert client.server_capabilities == [{"uri": tmp_path.as_uri(), "name": tmp_path.name}]
 
 
+@pytest.mark.parametrize("handled", [False, True])
+async def test_edits_are_announced_by_a_client_that_can_make_them(tmp_path: Path, server: Any, handled: bool) -> None:
+    command = server("hello = read(); send(id=hello['id'], result={'capabilities': hello['params']['capabilities']})")
+    handlers = {"workspace/applyEdit": lambda _params: {"applied": False}} if handled else {}
+    async with BridgeClient(tmp_path, command=command, handlers=handlers) as client:
+        assert client.server_capabilities["workspace"]["applyEdit"] is handled
+
+
 async def test_a_server_that_ends_at_once_is_told_with_its_last_words(tmp_path: Path, server: Any) -> None:
     command = server("sys.exit('no pygls here')")
     with pytest.raises(BridgeStartError, match=r"exit code 1; it said: no pygls here"):
@@ -192,7 +200,8 @@ async def test_requests_of_the_server_get_the_handlers_answer_or_an_error(tmp_pa
         shake_hands()
         start = read()
         answers = []
-        for number, method in enumerate(["editor/echo", "editor/fails", "editor/unknown", "workspace/configuration"]):
+        asked = ["editor/echo", "editor/plain", "editor/fails", "editor/unknown", "workspace/configuration"]
+        for number, method in enumerate(asked):
             send(id=number, method=method, params={"items": [1, 2]})
             answer = read()
             answers.append(answer.get("result") or answer["error"])
@@ -206,11 +215,12 @@ async def test_requests_of_the_server_get_the_handlers_answer_or_an_error(tmp_pa
     async def fails(_params: Any) -> Any:
         raise RuntimeError("no window")
 
-    handlers = {"editor/echo": echo, "editor/fails": fails}
+    handlers = {"editor/echo": echo, "editor/plain": lambda params: [params, "plain"], "editor/fails": fails}
     async with BridgeClient([tmp_path], command=command, handlers=handlers) as client:
         answers = await client.request("start", {})
     assert answers == [
         {"items": [1, 2]},
+        [{"items": [1, 2]}, "plain"],
         {"code": -32603, "message": "editor/fails: no window"},
         {"code": -32601, "message": "this client does not know editor/unknown"},
         [None, None],
