@@ -1,0 +1,216 @@
+"""Settings are looked at before every command, and nothing that goes wrong with a file loosens them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openbuffer.bridge import settings as settings_module
+from openbuffer.bridge.config import ConfigError
+from openbuffer.bridge.config_file import Reading
+from openbuffer.bridge.settings import LiveSettings
+from openbuffer.sandbox.settings import SandboxSettings
+
+LONG_AGO_S = 1_000_000_000
+
+
+class Desk:
+    """The user's file, a workspace with its own, and what was told."""
+
+    def __init__(self, directory: Path) -> None:
+        self.file = directory / "config" / "openbuffer.toml"
+        self.root = directory / "workspace"
+        self.own = self.root / "openbuffer.toml"
+        self.told: list[str] = []
+        self.file.parent.mkdir()
+        self.root.mkdir()
+
+    def user(self, text: str) -> None:
+        write(self.file, text)
+
+    def workspace(self, text: str) -> None:
+        write(self.own, text)
+
+    def open(self, **options: Any) -> LiveSettings:
+        return LiveSettings(self.file, [self.root], tell=self.told.append, **options)
+
+
+def write(file: Path, text: str) -> None:
+    file.write_text(text)
+    os.utime(file, (LONG_AGO_S, LONG_AGO_S))
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def test_without_files_nothing_is_confined_and_nothing_is_told(desk: Desk) -> None:
+    settings = desk.open()
+    assert settings.sandbox() == SandboxSettings()
+    assert (settings.warnings, desk.told) == ((), [])
+
+
+@pytest.mark.contract("S7")
+def test_a_change_counts_from_the_next_look_on_whatever_its_time_and_size(desk: Desk) -> None:
+    desk.user("[sandbox]\nenabled = true \n")
+    settings = desk.open()
+    assert settings.sandbox().enabled
+    desk.user("[sandbox]\nenabled = false\n")
+    assert not settings.sandbox().enabled
+    desk.workspace("[sandbox]\nenabled = true\n")
+    assert settings.sandbox().enabled
+    desk.own.unlink()
+    assert not settings.sandbox().enabled
+    desk.user("[commands]\npass_environment = ['GH_TOKEN']\n")
+    assert settings.commands().pass_environment == ("GH_TOKEN",)
+    assert desk.told == []
+
+
+def test_what_did_not_change_is_not_parsed_again(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.user("[sandbox]\nenabled = true\n")
+    desk.workspace("[sandbox]\nnetwork = false\n")
+    settings = desk.open()
+    monkeypatch.setattr(settings_module, "parse_config", None)
+    monkeypatch.setattr(settings_module, "tables_of", None)
+    assert settings.sandbox() is settings.sandbox()
+
+
+@pytest.mark.contract("B7", "S7")
+def test_what_a_workspace_would_loosen_is_told_once(desk: Desk) -> None:
+    desk.user("[sandbox]\nenabled = true\n")
+    desk.workspace("[sandbox]\nenabled = false\nnetwork = true\ndeny_read = ['key']\n")
+    settings = desk.open()
+    for _ in range(3):
+        assert settings.sandbox() == SandboxSettings(enabled=True, deny_read=(str(desk.root / "key"),))
+    ending = "would loosen the user's settings and does not count"
+    assert desk.told == [f"{desk.own}: sandbox.{key} {ending}" for key in ("enabled = false", "network = true")]
+    assert settings.warnings == tuple(desk.told)
+
+
+@pytest.mark.contract("B7")
+def test_every_root_tightens(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "more").mkdir()
+    write(tmp_path / "more" / "openbuffer.toml", "[sandbox]\nauto_allow = false\n")
+    desk.user("roots = ['../more']\n[sandbox]\nenabled = true\nnetwork = true\nauto_allow = true\n")
+    desk.workspace("[sandbox]\nnetwork = false\n")
+    settings = desk.open()
+    assert settings.first.roots == (desk.file.parent / "../more",)
+    assert settings.sandbox() == SandboxSettings(enabled=True)
+
+
+def broken_files(file: Path) -> dict[str, Any]:
+    """Ways to spoil a file; each leaves something else at its name."""
+    return {
+        "not TOML": lambda: write(file, "[sandbox\n"),
+        "not UTF-8 text": lambda: file.write_bytes(b"\xff"),
+        "a directory": lambda: (file.unlink(), file.mkdir()),
+        "a FIFO": lambda: (file.unlink(), os.mkfifo(file)),
+        "over 1048576 bytes": lambda: write(file, "#" * (1024 * 1024 + 1)),
+    }
+
+
+BROKEN = list(broken_files(Path("x")))
+
+
+@pytest.mark.contract("B7", "S7")
+@pytest.mark.parametrize("way", [*BROKEN, "a link"])
+def test_a_workspace_file_that_is_spoilt_loosens_nothing_and_is_told(desk: Desk, tmp_path: Path, way: str) -> None:
+    desk.user("[sandbox]\nenabled = true\nnetwork = true\n")
+    desk.workspace("[sandbox]\nnetwork = false\n")
+    settings = desk.open()
+    before = settings.sandbox()
+    assert before == SandboxSettings(enabled=True)
+    link = {"a link": lambda: (desk.own.unlink(), desk.own.symlink_to(tmp_path / "evil.toml"))}
+    {**broken_files(desk.own), **link}[way]()
+    assert settings.sandbox() == before
+    (sentence,) = desk.told
+    assert sentence.startswith(f"{desk.own}: is ")
+    assert way in sentence
+    assert sentence.endswith("; it does not count, the user's settings, and what it asked for before, do")
+    fresh = desk.open()
+    assert fresh.sandbox() == SandboxSettings(enabled=True, network=True)
+    assert fresh.warnings[0].endswith("; it does not count, the user's settings do")
+
+
+@pytest.mark.contract("B7")
+def test_what_is_understood_of_a_workspace_file_counts_beside_what_it_asked_for_before(desk: Desk) -> None:
+    desk.user("[sandbox]\nenabled = true\nnetwork = true\nauto_allow = true\n")
+    desk.workspace("[sandbox]\nnetwork = false\n")
+    settings = desk.open()
+    desk.workspace("[sandbox]\nnetwork = 'no'\nauto_allow = false\n")
+    assert settings.sandbox() == SandboxSettings(enabled=True)
+    assert desk.told == [f"{desk.own}: sandbox.network must be true or false, not 'no'"]
+    desk.workspace("")
+    assert settings.sandbox() == SandboxSettings(enabled=True, network=True, auto_allow=True)
+
+
+@pytest.mark.contract("S7")
+@pytest.mark.parametrize("way", [*BROKEN, "not there any more"])
+def test_the_users_file_that_is_spoilt_keeps_what_it_said_and_that_is_told(desk: Desk, way: str) -> None:
+    desk.user("[sandbox]\nenabled = true\n[commands]\ndrop_environment = ['EDITOR']\n")
+    settings = desk.open()
+    {**broken_files(desk.file), "not there any more": desk.file.unlink}[way]()
+    assert settings.sandbox() == SandboxSettings(enabled=True)
+    assert settings.commands().drop_environment == ("EDITOR",)
+    (sentence,) = desk.told
+    assert sentence.startswith(f"{desk.file}: is ")
+    assert way in sentence
+    assert sentence.endswith("; the settings that it had before hold until that is put right")
+
+
+@pytest.mark.contract("S7")
+def test_of_a_users_file_with_one_wrong_key_what_is_stricter_counts(desk: Desk) -> None:
+    desk.user("[sandbox]\nnetwork = true\ndeny_read = ['/k']\n")
+    settings = desk.open()
+    desk.user("[sandbox]\nenabled = true\nnetwork = true\nauto_allow = true\ndenyread = []\n")
+    assert settings.sandbox() == SandboxSettings(enabled=True, network=True, deny_read=("/k",))
+    assert len(desk.told) == 1
+    desk.user("[sandbox]\nenabled = true\nauto_allow = true\n")
+    assert settings.sandbox() == SandboxSettings(enabled=True, auto_allow=True)
+    assert settings.warnings == ()
+
+
+@pytest.mark.contract("S7")
+@pytest.mark.parametrize("way", BROKEN)
+def test_without_anything_good_to_keep_there_are_no_settings_at_all(desk: Desk, way: str) -> None:
+    desk.user("")
+    broken_files(desk.file)[way]()
+    with pytest.raises(ConfigError, match=way):
+        desk.open()
+
+
+def test_a_file_that_was_named_has_to_be_there(desk: Desk) -> None:
+    with pytest.raises(ConfigError, match=r"cannot be read \(No such file or directory\); check --config"):
+        desk.open(is_named=True)
+
+
+def test_the_users_file_in_the_workspace_is_not_a_workspaces_file(desk: Desk) -> None:
+    desk.workspace("[sandbox]\nenabled = true\nnetwork = true\n")
+    settings = LiveSettings(desk.own, [desk.root], is_named=True, tell=desk.told.append)
+    assert settings.sandbox() == SandboxSettings(enabled=True, network=True)
+    assert desk.told == []
+
+
+@pytest.mark.contract("S7")
+def test_a_file_that_is_being_saved_is_waited_for(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An editor empties the file and fills it again, or takes it away and puts another there."""
+    monkeypatch.setattr(settings_module, "SETTLED_S", 0.001)
+    whole, more = Reading(b"[sandbox]\nenabled = true\n"), Reading(b"[sandbox]\nenabled = true\nnetwork = true\n")
+    for moment in (Reading(b""), Reading(), Reading(b"[sandbox]\n")):
+        desk.file.touch()
+        os.utime(desk.file)
+        monkeypatch.setattr(settings_module, "_is_old", lambda *_: False)
+        readings = iter([whole, whole, whole, moment, more, more])
+        settings = desk.open(read=lambda _file, readings=readings: next(readings))
+        assert settings.sandbox() == SandboxSettings(enabled=True, network=True)
+    assert desk.told == []
+
+
+def test_a_file_that_never_holds_still_is_taken_in_the_end(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings_module, "SETTLED_S", 0.0001)
+    monkeypatch.setattr(settings_module, "_is_old", lambda *_: False)
+    texts = (Reading(b"#" * length) for length in range(1000))
+    assert desk.open(read=lambda _file: next(texts)).sandbox() == SandboxSettings()

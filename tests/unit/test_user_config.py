@@ -1,0 +1,163 @@
+"""The user's configuration file: every key, and what is said of one that cannot be used."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+from openbuffer.bridge.config import Config, ConfigError, parse_config
+from openbuffer.bridge.config_file import NamedFile, Reading, read_user_file, read_workspace_file
+from openbuffer.sandbox.settings import SandboxSettings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TOML = """
+roots = ["more"]
+[limits]
+file_max_bytes = 7
+read_output_max_bytes = 8
+[sandbox]
+enabled = true
+network = true
+allow_write = ["~/cache", "/data/./x", "build"]
+deny_read = ["../secret"]
+excluded_commands = ["docker", "docker"]
+auto_allow = true
+[commands]
+pass_environment = ["CARGO_*"]
+drop_environment = ["EDITOR"]
+"""
+JSON = """{"roots": ["more"], "limits": {"file_max_bytes": 7, "read_output_max_bytes": 8},
+"sandbox": {"enabled": true, "network": true, "allow_write": ["~/cache", "/data/./x", "build"],
+"deny_read": ["../secret"], "excluded_commands": ["docker"], "auto_allow": true},
+"commands": {"pass_environment": ["CARGO_*"], "drop_environment": ["EDITOR"]}}"""
+
+
+@pytest.fixture
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    directory = tmp_path / "config"
+    (directory / "more").mkdir(parents=True)
+    return directory
+
+
+@pytest.mark.contract("S7")
+@pytest.mark.parametrize(("name", "text"), [("a.toml", TOML), ("a.json", JSON), ("63", f"\ufeff {JSON}")])
+def test_toml_and_json_say_the_same(directory: Path, tmp_path: Path, name: str, text: str) -> None:
+    config = parse_config(directory / name, text.encode())
+    assert config.roots == (directory / "more",)
+    assert config.limits == {"file_max_bytes": 7, "read_output_max_bytes": 8}
+    assert config.sandbox == SandboxSettings(
+        enabled=True,
+        network=True,
+        allow_write=(str(tmp_path / "home" / "cache"), "/data/x", str(directory / "build")),
+        deny_read=(str(tmp_path / "secret"),),
+        excluded_commands=("docker",),
+        auto_allow=True,
+    )
+    assert config.commands.pass_environment == ("CARGO_*",)
+    assert config.commands.drop_environment == ("EDITOR",)
+
+
+def test_an_empty_file_says_nothing(directory: Path) -> None:
+    assert parse_config(directory / "a.toml", b"") == Config()
+
+
+def test_a_way_up_is_gone_from_where_a_link_leads(directory: Path, tmp_path: Path) -> None:
+    (tmp_path / "far" / "away").mkdir(parents=True)
+    (directory / "link").symlink_to(tmp_path / "far" / "away")
+    config = parse_config(directory / "a.toml", b'[sandbox]\ndeny_read = ["link/../key", "link/.."]')
+    assert config.sandbox.deny_read == (str(tmp_path / "far" / "key"), str(tmp_path / "far"))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.toml", "limit = 1", "unknown key limit; known are roots, limits, sandbox, commands"),
+        (
+            "a.toml",
+            "[limits]\nfile_max = 1",
+            "unknown key limits.file_max; known are limits.file_max_bytes, limits.read_output_max_bytes",
+        ),
+        ("a.toml", "[sandbox]\nenable = true", "unknown key sandbox.enable; known are sandbox.enabled, "),
+        ("a.toml", "[commands]\nenv = []", "unknown key commands.env; known are commands.pass_environment, "),
+        ("a.toml", '"a b\\n" = 1', r"unknown key 'a b\n'; known are"),
+        ("a.toml", "limits = 1", "limits must be a table, not 1"),
+        ("a.toml", "sandbox = true", "sandbox must be a table, not True"),
+        ("a.toml", "[limits]\nfile_max_bytes = true", "limits.file_max_bytes must be a whole number of bytes"),
+        ("a.toml", "[limits]\nfile_max_bytes = 0", "1 or more, not 0"),
+        ("a.toml", "[limits]\nfile_max_bytes = 1.5", "1 or more, not 1.5"),
+        ("a.toml", "[limits]\nfile_max_bytes = '1'", "1 or more, not '1'"),
+        ("a.toml", "roots = 'more'", "roots must be a list of directory names, not 'more'"),
+        ("a.toml", "roots = [1]", "roots must be a list of directory names, not [1]"),
+        ("a.toml", "roots = ['']", "roots must be a list of directory names, not ['']"),
+        ("a.toml", "roots = ['nowhere']", "nowhere: a directory of roots does not exist"),
+        ("a.toml", "roots = ['/dev/null']", "/dev/null: a directory of roots is not a directory"),
+        ("a.toml", "[sandbox]\nenabled = 'yes'", "sandbox.enabled must be true or false, not 'yes'"),
+        ("a.toml", "[sandbox]\nnetwork = 1", "sandbox.network must be true or false, not 1"),
+        ("a.toml", "[sandbox]\nallow_write = '/data'", "sandbox.allow_write must be a list of paths, not '/data'"),
+        ("a.toml", "[sandbox]\nallow_write = ['/']", "'/' would leave nothing to confine"),
+        ("a.toml", "[sandbox]\ndeny_read = ['**/.env']", "'**/.env' is a pattern; name files and directories one by"),
+        ("a.toml", "[sandbox]\ndeny_read = ['~eva/x']", "'~eva/x' names somebody's home directory; name the whole"),
+        ("a.toml", '[sandbox]\ndeny_read = ["a\\u0000"]', r"'a\x00' cannot be a path"),
+        ("a.toml", f"[sandbox]\ndeny_read = {['/x'] * 257}", "sandbox.deny_read has 257 entries; the most is 256"),
+        ("a.toml", "[sandbox]\nexcluded_commands = ['git push']", "'git push' is not the name of a program"),
+        ("a.toml", "[sandbox]\nexcluded_commands = ['/bin/git']", "'/bin/git' is not the name of a program"),
+        ("a.toml", "[commands]\npass_environment = ['A=1']", "'A=1' is not the name of a variable"),
+        ("a.toml", "[commands]\ndrop_environment = ['*_TOKEN']", "'*_TOKEN' is not the name of a variable"),
+        ("a.toml", "roots = [", "is not TOML: "),
+        ("a.json", "{", "is not JSON: "),
+        ("a.json", "[]", "is not JSON: the whole is not an object"),
+        ("a.json", '{"roots": [], "roots": []}', "is not JSON: 'roots' is there twice"),
+        ("a.json", "[" * 100_000, "is not JSON: "),
+        ("a.toml", b"roots = ['\xff']", "is not UTF-8 text; save it as UTF-8"),
+        ("a.toml", f"roots = [{'1, ' * 1000}]", "..."),
+    ],
+)
+def test_what_cannot_be_used_is_told_with_the_file_and_what_is_expected(
+    directory: Path, name: str, text: str | bytes, message: str
+) -> None:
+    file = directory / name
+    with pytest.raises(ConfigError) as caught:
+        parse_config(file, text.encode() if isinstance(text, str) else text)
+    assert str(caught.value).startswith(f"{file}: ")
+    assert message in str(caught.value)
+    assert len(str(caught.value)) < 600
+
+
+@pytest.mark.parametrize("read", [read_user_file, NamedFile(), read_workspace_file])
+def test_what_is_no_file_of_text_is_told_and_not_waited_for(tmp_path: Path, read: object) -> None:
+    assert callable(read)
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "huge").write_bytes(b"#" * (1024 * 1024 + 1))
+    (tmp_path / "file").write_bytes(b"x")
+    assert read(tmp_path / "none") == Reading()
+    assert read(tmp_path / "file" / "none") == Reading()
+    assert read(tmp_path / "file") == Reading(b"x")
+    assert read(tmp_path / "huge") == Reading(problem="is over 1048576 bytes; that is no configuration file")
+    assert "is a directory" in read(tmp_path).problem
+    if isinstance(read, NamedFile):
+        assert read(tmp_path / "fifo") == Reading(b"")  # with nobody at its other end
+    else:
+        assert "is a FIFO" in read(tmp_path / "fifo").problem
+
+
+def test_links_are_followed_for_the_user_and_not_for_a_workspace(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"x")
+    (tmp_path / "link").symlink_to("file")
+    assert read_user_file(tmp_path / "link") == Reading(b"x")
+    assert read_workspace_file(tmp_path / "link") == Reading(problem="is a link; put the file itself there")
+    (tmp_path / "loop").symlink_to("loop")
+    assert "cannot be read" in read_user_file(tmp_path / "loop").problem
+
+
+def test_a_pipe_that_the_user_named_is_read_once(tmp_path: Path) -> None:
+    reading_end, writing_end = os.pipe()
+    os.write(writing_end, b"roots = []")
+    os.close(writing_end)
+    read = NamedFile()
+    file = tmp_path.joinpath(f"/dev/fd/{reading_end}")
+    assert [read(file), read(file)] == [Reading(b"roots = []")] * 2
+    os.close(reading_end)
