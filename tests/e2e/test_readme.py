@@ -65,11 +65,19 @@ def test_the_shell_examples_work(workspace: Path, environment: Mapping[str, str]
 def test_the_python_examples_work(workspace: Path, environment: Mapping[str, str]) -> None:
     programs = examples("From Python", "python")
     programs = [program.replace("/path/to/workspace", str(workspace)) for program in programs]
-    read, own, client = (run([sys.executable, "-c", program], workspace, environment) for program in programs)
+    read, own, headless, client = (run([sys.executable, "-c", program], workspace, environment) for program in programs)
     assert read.endswith("a.txt: lines 1-1 of 1, on disk\n     1\tthe old line\n")
     assert own == "3\n"
-    assert "in the open document" in client
-    assert client.endswith("     1\ttyped and not saved\n")
+    assert "It is in the open document, and saved to disk." in headless
+    assert (workspace / "a.txt").read_text() == "the old words\n"
+    assert headless.endswith("     1\ttyped and not saved\n     2\tthe old words\n")
+    assert "'Read', 'Write', 'Edit', 'Delete'" in client
+    assert "unsaved changes of the user" in client
+    assert "     1\ttyped and not saved\n" in client
+    assert client.count("the editor is to make [{'range':") == 1
+    assert client.endswith("Find out why the editor refuses it before you try again.\n")
+    assert "failed: " in client
+    assert "the editor refused the edit: this script cannot edit" in client
 
 
 @pytest.mark.editor
