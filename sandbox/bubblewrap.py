@@ -24,14 +24,13 @@ NAMESPACE_FLAGS: Final = (
 )
 
 READ_ONLY_KERNEL_FILES: Final = (
-    "/proc/sys",
     "/proc/acpi",
     "/proc/bus",
     "/proc/fs",
     "/proc/irq",
     "/proc/scsi",
 )
-"""Their files belong to root, who may write many of them without any capability. They do not exist everywhere."""
+"""Their files belong to root, who may write many of them without any capability, as those of /proc/sys. They do not exist everywhere."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +65,7 @@ def bubblewrap_argv(
     arguments = [program, *NAMESPACE_FLAGS]
     if not network:
         arguments.append("--unshare-net")
-    arguments += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    arguments += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
     for path in READ_ONLY_KERNEL_FILES:
         arguments += ["--ro-bind-try", path, path]
     for bind in binds_of(layout):

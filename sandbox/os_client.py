@@ -199,6 +199,8 @@ class OsSandboxClient:
 
     def _require_visible(self, cwd: str, layout: Layout) -> None:
         resolved = os.path.realpath(cwd)
+        if not os.path.isdir(resolved):
+            raise SandboxUnavailableError(f"the command was not run: {cwd} is no directory; name another one")
         hidden = next((each.path for each in layout.hidden if lies_in(resolved, each.path)), None)
         if hidden is not None:
             raise SandboxUnavailableError(
