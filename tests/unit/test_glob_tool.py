@@ -458,4 +458,4 @@ async def test_a_directory_that_cannot_be_read_is_an_ordinary_failure(
 
     monkeypatch.setattr(walking.os, "scandir", unreadable)
     result = await invocation(root, "*")
-    assert result.error == f"{root}: cannot be searched (Permission denied)."
+    assert result.error == f"{root}: cannot be searched (Permission denied); its permissions have to be changed first."

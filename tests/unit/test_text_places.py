@@ -250,6 +250,24 @@ async def test_a_link_inside_the_root_is_written_through_to_its_target(root: Pat
 
 
 @pytest.mark.contract("T6")
+@pytest.mark.parametrize(
+    ("factory", "arguments"),
+    [
+        (create_edit_tool, {"oldString": "not there", "newString": "x"}),
+        (create_write_tool, {"content": "a\nb\nc"}),
+    ],
+    ids=["a failure", "nothing to do"],
+)
+async def test_a_cancelled_call_ends_as_cancelled_whatever_its_answer_would_be(
+    root: Path, path: str, factory: Factory, arguments: Arguments
+) -> None:
+    context = ToolContext(cancellation=CancellationToken())
+    context.cancellation.cancel()
+    with pytest.raises(ToolCancelledError, match="cancelled; nothing was changed"):
+        await factory(cwd=root).execute({"filePath": path, **arguments}, context)
+
+
+@pytest.mark.contract("T6")
 @pytest.mark.parametrize(("factory", "arguments"), CHANGING)
 async def test_a_token_cancelled_before_the_commit_means_no_effect(
     root: Path, path: str, factory: Factory, arguments: Arguments

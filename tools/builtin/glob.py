@@ -19,6 +19,7 @@ from ..support.blocking import run_blocking
 from ..support.editor_note import editor_note
 from ..support.glob_pattern import GlobPattern, is_absolute, literal_beginning, literally
 from ..support.left_out import FirstNames, counted, left_out
+from ..support.located import why_unread
 from ..support.newest import Newest
 from ..support.paths import CwdInput, Roots, printable
 from ..support.search_start import as_no_path_was_given, no_such_directory
@@ -188,7 +189,7 @@ def _found(search: _Search, token: CancellationToken) -> str:
                 newest.take(part.path, part.files, part.fd)
                 _note(search, part)
     except OSError as error:
-        raise ToolFailure(f"{printable(located.path)}: cannot be searched ({error.strerror or error}).") from error
+        raise ToolFailure(f"{printable(located.path)}: cannot be searched {why_unread(error)}.") from error
     finally:
         located.close()
     return _words(search, walk, newest)

@@ -30,6 +30,7 @@ from ..support.grep.dialect import read_pattern
 from ..support.grep.isolation import Searches
 from ..support.grep.order import Answer, EngineName, Order
 from ..support.grep.ripgrep import find_ripgrep
+from ..support.located import why_unread
 from ..support.near_names import near_names
 from ..support.paths import CwdInput, Roots, printable
 from ..support.search_start import as_no_path_was_given
@@ -209,7 +210,7 @@ def _answer(search: _Search, token: CancellationToken) -> Answer:
     try:
         descriptor = os.open(located.name or ".", _DIRECTORY, dir_fd=located.anchor_fd)
     except OSError as error:
-        raise ToolFailure(f"{printable(located.path)}: cannot be searched ({error.strerror or error}).") from error
+        raise ToolFailure(f"{printable(located.path)}: cannot be searched {why_unread(error)}.") from error
     try:
         if located.status is None or not os.path.samestat(os.fstat(descriptor), located.status):
             raise PlanOutdatedError(f"{printable(located.path)}: was moved or replaced since the call began.")

@@ -19,6 +19,7 @@ from ..limits import LIST_DEFAULT_ENTRIES, LIST_MAX_ENTRIES, LIST_OUTPUT_MAX_BYT
 from ..support.admitted import admitted_plan
 from ..support.blocking import run_blocking
 from ..support.left_out import FirstNames, counted, left_out
+from ..support.located import why_unread
 from ..support.paths import CwdInput, Roots, printable
 from ..support.search_start import as_no_path_was_given, no_such_directory
 from ..support.walk import PRUNED, Slice, Walk
@@ -126,8 +127,7 @@ def _listed(listing: _Listing, token: CancellationToken) -> str:
         return _tree(listing, token) if listing.parsed.recursive else _shallow(listing, token)
     except OSError as error:
         shown = printable(listing.located.path)
-        advice = "; its permissions have to be changed first" if isinstance(error, PermissionError) else ""
-        raise ToolFailure(f"{shown}: cannot be listed ({error.strerror or error}){advice}.") from error
+        raise ToolFailure(f"{shown}: cannot be listed {why_unread(error)}.") from error
     finally:
         listing.located.close()
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from ..contract import FileTarget, InvocationResult, Plan
 from ..errors import ToolFailure
 from .blocking import run_blocking
-from .located import UnresolvedPathError
+from .located import UnresolvedPathError, printable
+from .text_place import refuse_cancelled
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -31,6 +32,7 @@ async def admitted_plan(
     Raises:
         PathRefusedError: the path is outside of the roots.
         PermissionDeniedError: the gate said no; nothing was looked at.
+        ToolCancelledError: the call was cancelled, and would have been answered without a commit.
     """
     with ExitStack() as resources:
         try:
@@ -46,7 +48,10 @@ async def admitted_plan(
         try:
             await fill(located, plan)
         except ToolFailure as failure:
+            refuse_cancelled(printable(located.path), context.cancellation)
             plan.settled = InvocationResult.failed(str(failure))
             return plan
+        if plan.settled is not None:
+            refuse_cancelled(printable(located.path), context.cancellation)
         plan.resources = resources.pop_all()
         return plan

@@ -186,6 +186,12 @@ _WORDS = {
 }
 
 
+def why_unread(error: OSError) -> str:
+    """Why a directory cannot be read, in brackets, and what to do about that where it is known."""
+    advice = "; its permissions have to be changed first" if isinstance(error, PermissionError) else ""
+    return f"({error.strerror or error}){advice}"
+
+
 def special_kind(status: os.stat_result | None) -> str:
     """What something is that is neither file, directory nor link, in words."""
     return _WORDS.get(stat.S_IFMT(status.st_mode), "a special file") if status else "a special file"

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 from ...contract import CancellationToken
 from ...errors import PlanOutdatedError, ToolFailure
 from ...limits import GREP_IDLE_S, GREP_MEMORY_MAX_BYTES
-from ..located import Located
+from ..located import Located, why_unread
 from .content import Beneath, NotSearchedError, read_all, text_of
 from .crew import lines_in
 from .dialect import read_pattern
@@ -103,7 +103,7 @@ class Searcher:
         except (ToolFailure, PlanOutdatedError) as failure:
             return Answer(failure=str(failure))
         except OSError as error:
-            return Answer(failure=f"cannot be searched ({error.strerror or error})")
+            return Answer(failure=f"cannot be searched {why_unread(error)}.")
         finally:
             os.close(descriptor)
 
