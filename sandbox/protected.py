@@ -11,6 +11,8 @@ import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
+from .mounts import lies_in
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
@@ -145,7 +147,7 @@ def protected_paths(roots: Sequence[str]) -> ProtectedPaths:
 
 def has_bare_shape(root_fd: int) -> bool:
     """Whether git takes this open directory for a repository by what lies in it."""
-    return all(_exists(name, root_fd) for name in BARE_REPOSITORY_NAMES)
+    return all(exists(name, root_fd) for name in BARE_REPOSITORY_NAMES)
 
 
 def resolved(path: str) -> str:
@@ -156,11 +158,6 @@ def resolved(path: str) -> str:
         return os.path.realpath(path, strict=True)
     except (OSError, ValueError, RecursionError):
         return ""
-
-
-def lies_in(path: str, directory: str) -> bool:
-    """Whether a path is the directory or below it, by whole components; both absolute and resolved."""
-    return path == directory or path.startswith(directory.rstrip("/") + "/")
 
 
 def _entries_of(root: str) -> Iterator[ProtectedEntry]:
@@ -277,7 +274,8 @@ def _outermost(paths: Iterable[str]) -> tuple[str, ...]:
     return tuple(kept)
 
 
-def _exists(name: str, directory_fd: int) -> bool:
+def exists(name: str, directory_fd: int) -> bool:
+    """Whether an open directory has an entry of this name, be it a link that leads nowhere."""
     try:
         os.stat(name, dir_fd=directory_fd, follow_symlinks=False)
     except OSError:

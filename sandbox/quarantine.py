@@ -93,7 +93,7 @@ class Quarantine:
         with ExitStack() as stack:
             journal, quarantine = stack.enter_context(self._opened())
             places = [_open_for_command(root, stack) for root in dict.fromkeys(roots)]
-            record, dead = _begin(journal, quarantine, places, longest_s)
+            record, dead = _begin(journal, places, longest_s)
             watch = Watch(record, ())
             try:
                 watch.add_notes(_recovered(dead, journal, quarantine))
@@ -142,32 +142,25 @@ def _open_for_command(root: str, stack: ExitStack) -> Place:
         raise SandboxError(f"{shown(root)} cannot be opened ({reason}); no command was run.") from error
 
 
-def _begin(
-    journal: Journal, quarantine: Place, places: Sequence[Place], longest_s: float
-) -> tuple[Record, list[Record]]:
+def _begin(journal: Journal, places: Sequence[Place], longest_s: float) -> tuple[Record, list[Record]]:
     now_ns = time.time_ns()
     with journal.locked():
         running, dead = journal.running_and_dead()
         openings = sorted([*running, *(record.opening for record in dead)], key=lambda opening: opening.started_ns)
         earlier = [root for opening in openings for root in opening.roots]
-        name = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(4)}"
         try:
             states = [inherited(look_at_root(place.path, place.descriptor), earlier) for place in places]
-            # Made now: a command could fill the disk until no directory can be made.
-            os.mkdir(name, 0o700, dir_fd=quarantine.descriptor)
             opening = Opening(
                 started_ns=now_ns,
                 ends_by_ns=now_ns + int((longest_s + _END_MARGIN_S) * 1e9),
                 asleep_ns=_asleep_ns(),
-                quarantine=name,
+                prefix=f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(4)}",
                 roots=tuple(states),
             )
             return journal.open_record(opening), dead
         except (OSError, SandboxError) as error:
             for record in dead:
                 record.release()
-            with contextlib.suppress(OSError):
-                os.rmdir(name, dir_fd=quarantine.descriptor)
             raise SandboxError(
                 f"how the protected files stand before the command could not be noted ({error}); it was not run."
             ) from error
@@ -179,15 +172,13 @@ def _ended(record: Record, places: Sequence[Place], journal: Journal, quarantine
     is_settled = False
     try:
         record.read_again()
-        with _own_quarantine(record, quarantine) as own:
-            settled = [
-                _settled_root(_settling(record, number, place, own), notes) for number, place in enumerate(places)
-            ]
+        settlings = [_settling(record, number, place, quarantine) for number, place in enumerate(places)]
+        settled = [_settled_root(settling, notes) for settling in settlings]
         is_settled = all(settled)
     except OSError:
         notes.extend(tell_not_looked_at(place.path) for place in places)
     finally:
-        _close_record(record, journal, quarantine, keep=not is_settled)
+        _close_record(record, journal, keep=not is_settled)
     return notes
 
 
@@ -209,18 +200,18 @@ def _recovered(dead: Sequence[Record], journal: Journal, quarantine: Place) -> t
         is_settled = False
         try:
             all_gone = _wait_until_gone(record.processes)
-            with _own_quarantine(record, quarantine) as own:
-                settled = [_recovered_root(record, number, own, notes) for number in range(len(record.opening.roots))]
+            numbers = range(len(record.opening.roots))
+            settled = [_recovered_root(record, number, quarantine, notes) for number in numbers]
             is_settled = all_gone and all(settled)
         except OSError:
             notes.extend(tell_not_looked_at(unpack(root.path)) for root in record.opening.roots)
         finally:
             is_old = time.time_ns() - record.opening.ends_by_ns > RECORDS_KEPT_S * 1e9
-            _close_record(record, journal, quarantine, keep=not is_settled and not is_old)
+            _close_record(record, journal, keep=not is_settled and not is_old)
     return tuple(notes)
 
 
-def _recovered_root(record: Record, number: int, own: Place, notes: list[str]) -> bool:
+def _recovered_root(record: Record, number: int, quarantine: Place, notes: list[str]) -> bool:
     """Whether nothing is left to do in this root."""
     root = record.opening.roots[number]
     # A command sleeps when its machine does, and runs that much later.
@@ -231,7 +222,7 @@ def _recovered_root(record: Record, number: int, own: Place, notes: list[str]) -
             # The number of a device may be another one after a restart of the machine; an inode's may be given again.
             if (found.st_ino, born_ns(place.descriptor, ".")) != (root.inode, root.born):
                 return True
-            settling = _settling(record, number, place, own)
+            settling = _settling(record, number, place, quarantine)
             is_hosts = settling.is_the_hosts
             settling.is_the_hosts = lambda name: is_hosts(name) or born_ns(place.descriptor, name) > ends_by_ns
             settling.may_restore = found.st_ctime_ns <= ends_by_ns
@@ -246,7 +237,7 @@ def _recovered_root(record: Record, number: int, own: Place, notes: list[str]) -
     return is_settled
 
 
-def _settling(record: Record, number: int, place: Place, own: Place) -> Settling:
+def _settling(record: Record, number: int, place: Place, quarantine: Place) -> Settling:
     host_wrote = {(line.below, line.digest) for line in record.host_wrote if line.root == number}
 
     def set_aside(name: str, aside: str) -> None:
@@ -256,25 +247,15 @@ def _settling(record: Record, number: int, place: Place, own: Place) -> Settling
     return Settling(
         root=place,
         before=record.opening.roots[number],
-        quarantine=own,
+        quarantine=quarantine,
+        # As it was written it is a plain name; a record that was tampered with does not choose a directory.
+        prefix=os.path.basename(record.opening.prefix),
         is_the_hosts=lambda name: is_the_hosts(place.descriptor, name, host_wrote),
         set_aside=set_aside,
     )
 
 
-@contextmanager
-def _own_quarantine(record: Record, quarantine: Place) -> Generator[Place, None, None]:
-    """The directory for what one command made."""
-    name = os.path.basename(record.opening.quarantine) or "unnamed"
-    with contextlib.suppress(FileExistsError):
-        os.mkdir(name, 0o700, dir_fd=quarantine.descriptor)
-    with opened_root(os.path.join(quarantine.path, name)) as own:
-        yield own
-
-
-def _close_record(record: Record, journal: Journal, quarantine: Place, *, keep: bool) -> None:
-    with contextlib.suppress(OSError):  # not empty: something was moved there
-        os.rmdir(os.path.basename(record.opening.quarantine), dir_fd=quarantine.descriptor)
+def _close_record(record: Record, journal: Journal, *, keep: bool) -> None:
     if keep:
         record.release()
     else:

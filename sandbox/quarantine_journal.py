@@ -36,7 +36,8 @@ _SUFFIX: Final = ".record"
 
 class Opening(BaseModel):
     """The first line. Times are nanoseconds since the epoch; after ``ends_by_ns`` the command cannot have run, unless
-    the machine slept, which it had done for ``asleep_ns`` when the command began.
+    the machine slept, which it had done for ``asleep_ns`` when the command began. Names in the quarantine begin with
+    ``prefix``.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -45,7 +46,7 @@ class Opening(BaseModel):
     started_ns: int
     ends_by_ns: int
     asleep_ns: int
-    quarantine: str
+    prefix: str
     roots: tuple[RootState, ...]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import itertools
 import os
 import secrets
 import stat
@@ -15,14 +16,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from .protected import exists
 from .quarantine_copy import CopyRefused, carry_tree, unlocked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
 ASIDE_PREFIX: Final = "moved-by-openbuffer-"
-MOVED_SUFFIX: Final = ".moved"
-"""So that nothing takes effect in the quarantine either: a shell that stands there would run a ``.git``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,15 +42,18 @@ class Place:
     path: str
 
 
-def move_out(root: Place, name: str, quarantine: Place, set_aside: Callable[[str], None]) -> Moved | None:
+def move_out(
+    root: Place, name: str, quarantine: Place, moved_name: str, set_aside: Callable[[str], None]
+) -> Moved | None:
     """Move ``name`` out of the root into the quarantine; None when it is not there any more.
 
-    ``set_aside`` is called with the new name before an entry gets one in the root.
+    ``moved_name`` is what it is called there; no other command uses it. ``set_aside`` is called with its new name
+    before an entry gets one in the root.
 
     Raises:
         OSError: it cannot be moved at all; it is where it was.
     """
-    moved_name = free_name(quarantine.descriptor, f"{name}{MOVED_SUFFIX}")
+    moved_name = _free_name(quarantine.descriptor, moved_name)
     with may_be_changed(root.descriptor):
         try:
             _rename(root.descriptor, name, quarantine.descriptor, moved_name)
@@ -64,13 +67,13 @@ def move_out(root: Place, name: str, quarantine: Place, set_aside: Callable[[str
                 os.rename(name, aside, src_dir_fd=root.descriptor, dst_dir_fd=root.descriptor)
             except FileNotFoundError:
                 return None
-            return carry_aside(root, name, aside, quarantine)
+            return carry_aside(root, aside, quarantine, moved_name)
     return Moved(path=os.path.join(quarantine.path, moved_name))
 
 
-def carry_aside(root: Place, name: str, aside: str, quarantine: Place) -> Moved:
+def carry_aside(root: Place, aside: str, quarantine: Place, moved_name: str) -> Moved:
     """Carry what was renamed in the root to the quarantine, within bounds."""
-    moved_name = free_name(quarantine.descriptor, f"{name}{MOVED_SUFFIX}")
+    moved_name = _free_name(quarantine.descriptor, moved_name)
     here = os.path.join(root.path, aside)
     try:
         with may_be_changed(root.descriptor):
@@ -99,12 +102,10 @@ def may_be_changed(directory_fd: int) -> Generator[None, None, None]:
                 os.fchmod(directory_fd, mode)
 
 
-def free_name(directory_fd: int, wanted: str) -> str:
-    """A name that is not taken in a directory that nobody else writes."""
-    taken = set(os.listdir(directory_fd))
-    if wanted not in taken:
-        return wanted
-    return next(name for number in range(2, len(taken) + 3) if (name := f"{wanted}-{number}") not in taken)
+def _free_name(directory_fd: int, wanted: str) -> str:
+    """The name, with a number where the same command has moved something there before."""
+    names = itertools.chain([wanted], (f"{wanted}-{number}" for number in itertools.count(2)))
+    return next(name for name in names if not exists(name, directory_fd))
 
 
 def _rename(source_fd: int, name: str, target_fd: int, target_name: str) -> None:

@@ -26,13 +26,16 @@ PASSES_MAX: Final = 8
 class Settling:
     """The putting right of one root. ``notes`` are sentences for the result.
 
-    ``is_the_hosts`` says of a new entry whether the host made it. ``set_aside`` is told before an entry gets another
-    name in the root. ``may_restore``: a link that is missing was taken by the command as far as can be known.
+    ``prefix`` begins the names of what is moved: a name alone in the quarantine would have its effect there too, on a
+    shell that stands there. ``is_the_hosts`` says of a new entry whether the host made it. ``set_aside`` is told before
+    an entry gets another name in the root. ``may_restore``: a link that is missing was taken by the command as far as
+    can be known.
     """
 
     root: Place
     before: RootState
     quarantine: Place
+    prefix: str
     is_the_hosts: Callable[[str], bool]
     set_aside: Callable[[str, str], None]
     may_restore: bool = True
@@ -61,7 +64,8 @@ class Settling:
     def finish(self, name: str, aside: str) -> None:
         """Go on with an entry that a command of a killed owner had left under another name in the root."""
         if look(self.root.descriptor, aside).kind != "absent":
-            self.notes.append(self._sentence(name, carry_aside(self.root, name, aside, self.quarantine)))
+            moved = carry_aside(self.root, aside, self.quarantine, f"{self.prefix}{name}")
+            self.notes.append(self._sentence(name, moved))
 
     def _settle_name(self, name: str) -> bool:
         """Whether something was done."""
@@ -78,7 +82,13 @@ class Settling:
 
     def _move(self, name: str) -> bool:
         try:
-            moved = move_out(self.root, name, self.quarantine, lambda aside: self.set_aside(name, aside))
+            moved = move_out(
+                self.root,
+                name,
+                self.quarantine,
+                f"{self.prefix}{name}",
+                lambda aside: self.set_aside(name, aside),
+            )
         except OSError as error:
             self._failed.add(name)
             self.notes.append(

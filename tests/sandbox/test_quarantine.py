@@ -38,14 +38,13 @@ class World:
 
     @property
     def moved(self) -> dict[str, Path]:
-        return {path.name: path for path in (self.state / "quarantine").glob("*/*")}
+        """By the name that it had."""
+        return {path.name[24:]: path for path in (self.state / "quarantine").iterdir()}
 
     @property
     def left_behind(self) -> list[str]:
         """What is in the state directory though no command runs, besides what was moved."""
-        records = [path.name for path in (self.state / "commands").iterdir() if path.name != "lock"]
-        empty = [path.name for path in (self.state / "quarantine").iterdir() if not any(path.iterdir())]
-        return records + empty
+        return [path.name for path in (self.state / "commands").iterdir() if path.name != "lock"]
 
 
 @pytest.fixture
@@ -79,7 +78,7 @@ def test_a_planted_file_is_moved_and_told_with_its_new_place(world: World) -> No
     with world.command():
         (world.root / ".mcp.json").write_text("evil")
     assert not (world.root / ".mcp.json").exists()
-    moved = world.moved[".mcp.json.moved"]
+    moved = world.moved[".mcp.json"]
     assert moved.read_text() == "evil"
     (note,) = world.notes
     assert str(moved) in note
@@ -102,8 +101,8 @@ def test_directories_links_and_fifos_are_moved_whatever_they_are(world: World, n
             make(world.root / name)
         assert not os.path.lexists(world.root / name)
         assert len(world.notes) == 1
-    assert len(world.moved) == 1  # one per command, in a directory each
-    assert len(list((world.state / "quarantine").glob("*/*"))) == 4
+    assert len(world.moved) == 1  # by the name that it had
+    assert len(list((world.state / "quarantine").iterdir())) == 4
 
 
 def test_the_moved_tree_keeps_depth_names_and_modes(world: World) -> None:
@@ -120,7 +119,7 @@ def test_the_moved_tree_keeps_depth_names_and_modes(world: World) -> None:
         os.mkfifo(strange, 0o000)
         (world.root / ".git").chmod(0o555)
     assert not (world.root / ".git").exists()
-    moved = world.moved[".git.moved"]
+    moved = world.moved[".git"]
     assert (moved / ".git/.git/.git").is_dir()
     assert moved.stat().st_mode & 0o777 == 0o555
     assert os.path.lexists(os.path.join(os.fsencode(moved), b"\xff\xfe\n"))
@@ -136,7 +135,7 @@ def test_what_was_there_before_is_never_touched(world: World) -> None:
         (world.root / ".mcp.json").write_text("evil")
     assert (world.root / ".git/index").read_text() == "the host's"
     assert (world.root / ".envrc").read_text() == "the host's"
-    assert list(world.moved) == [".mcp.json.moved"]
+    assert list(world.moved) == [".mcp.json"]
 
 
 def test_a_file_that_the_host_saved_over_stays_and_is_told(world: World) -> None:
@@ -181,7 +180,7 @@ def test_what_the_command_changed_of_a_new_file_of_the_hosts_is_not_the_hosts(wo
         os.link(world.root / ".envrc", world.root / "second-name")
         (world.root / ".npmrc").chmod(0o755)
         (world.root / ".vscode/tasks.json").write_text("evil")
-    assert sorted(world.moved) == [".envrc.moved", ".mcp.json.moved", ".npmrc.moved", ".vscode.moved"]
+    assert sorted(world.moved) == [".envrc", ".mcp.json", ".npmrc", ".vscode"]
 
 
 def test_replaced_and_removed_links_are_put_back(world: World) -> None:
@@ -196,8 +195,8 @@ def test_replaced_and_removed_links_are_put_back(world: World) -> None:
         (world.root / ".claude").mkdir()
         (world.root / ".claude/settings.json").write_text("evil")
     assert all(os.readlink(world.root / name) == "conf" for name in (".vscode", ".cursor", ".claude", ".git"))
-    assert (world.moved[".claude.moved"] / "settings.json").read_text() == "evil"
-    assert os.readlink(world.moved[".cursor.moved"]) == "evil"
+    assert (world.moved[".claude"] / "settings.json").read_text() == "evil"
+    assert os.readlink(world.moved[".cursor"]) == "evil"
     assert len([note for note in world.notes if "leads to conf again" in note]) == 3
 
 
@@ -303,7 +302,7 @@ def test_across_file_systems_the_content_travels_and_the_original_goes(world: Wo
         os.mkfifo(world.root / ".git/fifo")
         (world.root / ".git/hooks").chmod(0o555)
     assert list(world.root.iterdir()) == []
-    moved = world.moved[".git.moved"]
+    moved = world.moved[".git"]
     assert (moved / "hooks/post-checkout").stat().st_mode & 0o777 == 0o755
     assert os.readlink(moved / "link") == "/etc/passwd"
     assert (moved / "hooks").stat().st_mode & 0o777 == 0o555
@@ -356,7 +355,7 @@ def test_what_is_added_while_a_tree_travels_is_not_deleted(world: World, monkeyp
         (world.root / ".git/HEAD").write_text("x")
     (left,) = world.root.iterdir()
     assert [path.name for path in left.iterdir()] == ["late"]
-    assert (world.moved[".git.moved"] / "HEAD").read_text() == "x"
+    assert (world.moved[".git"] / "HEAD").read_text() == "x"
     assert str(left) in world.notes[0]
 
 
