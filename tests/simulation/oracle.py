@@ -167,9 +167,7 @@ class Oracle:
                     self._by_mark[mark].was_heard_of = True
         elif place[0] == "shown":
             for call in self.calls:
-                # What went to a wrong place is not known for the edit either, once it is gone again.
-                is_known = call.was_heard_of and not self.misplaces
-                if not is_known and call.landed and call.landed[-1][1] == place and call.mark not in marks:
+                if not call.was_heard_of and call.landed and call.landed[-1][1] == place and call.mark not in marks:
                     call.unheard.append(call.landed.pop())
 
     def opened(self, desk: int, path: str) -> None:

@@ -197,6 +197,22 @@ FAULTS: dict[str, tuple[Setting, list[list[Step]]]] = {
             for first, then in itertools.product(TURNS, TURNS)
         ],
     ),
+    "an edit that was made in a wrong place, and that its user takes back at once": (
+        Setting(
+            temperament=Temperament(stale="applied", tells_typing="when_flushed", tells_edit="when_flushed"),
+            telling=(90,),
+            wire=(4,),
+        ),
+        [
+            [
+                (-30, World.agent_edits, 0, 1),
+                (first, World.user_types, 0, 1),
+                (then, World.user_undoes, 0, 0),
+                (-3100, World.agent_reads, 0, 0),
+            ]
+            for first, then in itertools.product(TURNS, TURNS)
+        ],
+    ),
     "an editor that says that it saved, and did not": (
         Setting(rich=replace(RICH, apply_edit=False), rich_temperament=RichTemperament(acts=False, says="done")),
         [[(-30, World.agent_edits, 0, 1)]],
