@@ -75,7 +75,7 @@ class ReturnFolding:
                 else:
                     pieces.append(whole[done:start])
                 pieces.append(overwritten[last + 1 :])
-                self.folded = True
+                self.folded = self.folded or found > start or bool(overwritten[:last].strip(b"\r"))
             done = end
             found = whole.find(b"\r", end)
         pieces.append(whole[done:])

@@ -65,7 +65,8 @@ round=0
 while [ $round -lt 40 ]; do
   found=
   kill_groups
-  if [ -d /proc/self/fd ]; then kill_writers; kill_sessions; fi
+  # A group is also there when all of it is dead and not collected, which its processes tell where they can be read.
+  if [ -d /proc/self/fd ]; then found=; kill_writers; kill_sessions; fi
   [ -z "$found" ] && exit
   round=$((round + 1))
   sleep 0.05

@@ -154,7 +154,10 @@ def _has_ended(leftover: Leftover) -> bool:
             # The number of a group that is gone can be given to another, which the guard must not kill.
             with suppress(OSError):
                 guard.register(leftover.pipe_inode, None)
-    return leftover.group_gone and leftover.at_end
+    if not leftover.at_end:
+        return False
+    # Where nobody collects orphans, a group of dead ones stays for ever.
+    return leftover.group_gone or not leftover.relatives.any_alive()
 
 
 leftovers: Final = Leftovers()

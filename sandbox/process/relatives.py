@@ -69,6 +69,10 @@ class Relatives:
         self._known.update((process.pid, process.started) for process in alive)
         return alive
 
+    def any_alive(self) -> bool:
+        """Whether one of them is alive; costs little while one is that was found before."""
+        return any(self._is_known(pid) for pid, _ in self._known) or bool(self.alive())
+
     def group_exists(self) -> bool:
         """Whether the leader's group has a member, be it one that is dead and not collected; costs little."""
         collect_group(self._leader)
@@ -89,6 +93,12 @@ class Relatives:
                 os.killpg(self._leader, number)
             for process in others:
                 _send_exactly(process, number)
+
+    def _is_known(self, pid: int) -> bool:
+        with suppress(OSError, ValueError, IndexError):
+            process = _from_stat(pid)
+            return process is not None and (pid, process.started) in self._known
+        return False
 
 
 def collect_group(group: int) -> None:

@@ -1,0 +1,547 @@
+"""One command from its start to its end: its output, its time, and what it leaves."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from openbuffer.sandbox import CommandStartError, Invocation
+from openbuffer.sandbox.process import leftovers as leftovers_module
+from openbuffer.sandbox.process import running, spawning
+from openbuffer.sandbox.process.runner import CaptureLimits, run_invocation
+
+from .process_desk import alive, eventually, marked, run_line, written
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LIMITS = CaptureLimits(head_bytes=1_000, tail_bytes=1_000)
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No test leaves a process in the background, nor a child of ours that is dead and not collected."""
+    monkeypatch.setattr(leftovers_module, "_LOOK_EVERY_S", 0.05)
+    yield
+    assert eventually(lambda: leftovers_module.leftovers._thread is None and not zombies())
+
+
+def zombies() -> list[int]:
+    found: list[int] = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if fields[0] == "Z" and int(fields[1]) == os.getpid():
+            found.append(int(stat.parent.name))
+    return found
+
+
+@pytest.fixture(params=["pidfd", "polling"])
+def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """With a descriptor for the process, and without, as on systems that have none."""
+    if request.param == "polling":
+        monkeypatch.setattr(running, "open_process", lambda _: None)
+        monkeypatch.delattr(os, "pidfd_open", raising=False)
+    return request.param
+
+
+@pytest.mark.contract("S1")
+@pytest.mark.usefixtures("either_way")
+def test_a_command_runs_where_and_with_what_it_is_told_and_both_outputs_are_one(tmp_path: Path) -> None:
+    raw: list[bytes] = []
+    ended = run_line(
+        "pwd; echo $WORD >&2; env | wc -l; exit 3", cwd=str(tmp_path), environment={"WORD": "given"}, sink=raw.append
+    )
+    lines = ended.output.head.split()
+    assert (ended.how, ended.exit_code, ended.signal, ended.left_running) == ("exited", 3, None, ())
+    assert lines[:2] == [str(tmp_path), "given"]
+    assert int(lines[2]) <= 4  # a shell adds PWD, SHLVL and _ at most
+    assert b"".join(raw).decode() == ended.output.head
+
+
+@pytest.mark.contract("S1")
+@pytest.mark.parametrize("line", ["cat", "read x || true", "sh -c 'cat; cat'", "head -c 1"])
+def test_who_reads_gets_the_end_of_input(line: str) -> None:
+    ended = run_line(f"{line}; echo on")
+    assert (ended.how, ended.output.head) == ("exited", "on\n")
+
+
+@pytest.mark.usefixtures("either_way")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM])
+def test_an_end_by_a_signal_is_told_as_shells_tell_it(number: signal.Signals) -> None:
+    ended = run_line(f"kill -{number.value} $$")
+    assert (ended.how, ended.exit_code, ended.signal) == ("exited", 128 + number, number)
+
+
+@pytest.mark.contract("S1")
+def test_a_flood_is_kept_at_its_ends_in_bounded_memory() -> None:
+    seen = 0
+
+    def count(data: bytes) -> None:
+        nonlocal seen
+        seen += len(data)
+
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    ended = run_line("echo first; yes", timeout_s=1.5, keep=500, sink=count)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 16_000  # KiB
+    output = ended.output
+    assert ended.how == "timed_out"
+    assert output.head.startswith("first\ny\ny\n")
+    assert set(output.tail) == {"y", "\n"}
+    assert output.total_bytes == seen > 1_000_000
+    assert output.omitted_bytes == seen - len(output.head) - len(output.tail)
+    assert output.omitted_lines == output.omitted_bytes // 2
+
+
+@pytest.mark.contract("S1")
+@pytest.mark.usefixtures("either_way")
+def test_all_output_comes_also_what_is_written_right_before_the_end() -> None:
+    ended = run_line("i=0; while [ $i -lt 3000 ]; do i=$((i+1)); echo $i; done; printf 'é%.0s' 1 2 3")
+    assert ended.output.head == "".join(f"{number}\n" for number in range(1, 3001)) + "ééé"
+
+
+def test_characters_that_are_written_in_pieces_stay_whole_and_progress_is_folded() -> None:
+    ended = run_line(
+        "printf '\\360\\237'; sleep 0.05; printf '\\230\\213\\n';"
+        "for i in 1 2 3; do printf '%s0%%\\r' $i; sleep 0.02; done"
+    )
+    assert ended.output.head == "😋\n30%"
+    assert ended.output.folded
+
+
+def test_output_that_a_process_substitution_writes_late_is_not_lost() -> None:
+    if not os.path.exists("/bin/bash"):
+        pytest.skip("needs bash")
+    invocation = Invocation(
+        argv=("/bin/bash", "-c", "exec > >(sleep 0.02; cat); echo late"), cwd="/", environment={"PATH": "/usr/bin:/bin"}
+    )
+    ended = run_invocation(invocation, timeout_s=20, is_cancelled=lambda: False, limits=LIMITS)
+    assert ended.output.head == "late\n"
+
+
+@pytest.mark.contract("S2")
+@pytest.mark.usefixtures("either_way")
+def test_a_background_child_does_not_hold_the_call_and_lives_on_when_it_writes(tmp_path: Path) -> None:
+    line = f"(trap '' TERM; while echo noise; do sleep 0.05; echo x >> {tmp_path}/lives; done) & echo hi"
+    began = time.monotonic()
+    ended = run_line(line)
+    assert time.monotonic() - began < 10
+    assert (ended.how, ended.exit_code) == ("exited", 0)
+    assert "hi\n" in ended.output.head
+    assert len(ended.left_running) >= 1
+    lives = tmp_path / "lives"
+    try:
+        assert eventually(lambda: lives.exists() and lives.read_text().count("x") > 5)
+        assert alive(ended.left_running)
+    finally:
+        os.killpg(os.getpgid(min(ended.left_running)), signal.SIGKILL)
+    assert eventually(lambda: not alive(ended.left_running))
+
+
+@pytest.mark.contract("S2")
+@pytest.mark.parametrize(
+    "line",
+    [
+        "sleep 301 & echo $!",
+        "sleep 301 > /dev/null 2>&1 & echo $!",
+        "setsid sleep 301 & sleep 0.2; pidof -s sleep; true",
+    ],
+)
+def test_what_goes_on_in_the_background_is_told(line: str) -> None:
+    ended = run_line(line)
+    try:
+        assert ended.how == "exited"
+        assert len(ended.left_running) == 1
+        assert b"sleep" in Path(f"/proc/{ended.left_running[0]}/cmdline").read_bytes()
+    finally:
+        for pid in ended.left_running:
+            os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.contract("S2")
+@pytest.mark.parametrize(
+    "line",
+    [
+        "sleep 300",
+        "trap '' TERM; sleep 300 & sleep 300; sleep 300",
+        "setsid sh -c 'trap \"\" TERM; sleep 300; sleep 300' & wait",
+        "setsid sh -c 'exec > /dev/null 2>&1; trap \"\" TERM; sleep 300; sleep 300' & wait",
+        "set -m; (trap '' TERM; sleep 300; sleep 300) > /dev/null 2>&1 & wait; wait",
+        "kill -STOP $$",
+        "sh -c 'kill -STOP $$' & wait",
+        "exec > /dev/null 2>&1; sleep 300",
+        "exec >&- 2>&-; sleep 300",
+    ],
+)
+def test_a_time_out_takes_all_of_it(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "_GRACE_S", 0.15)
+    mark = f"MARK_{os.urandom(8).hex()}"
+    ended = run_line(line, timeout_s=0.2, environment={"PATH": os.environ["PATH"], "MARK": mark})
+    assert ended.how == "timed_out"
+    assert ended.exit_code in {137, 143}
+    assert ended.left_running == ()
+    assert marked(mark) == set()
+
+
+@pytest.mark.contract("S2")
+def test_a_time_out_takes_all_of_it_also_without_a_descriptor_for_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "open_process", lambda _: None)
+    monkeypatch.delattr(os, "pidfd_open", raising=False)
+    test_a_time_out_takes_all_of_it("setsid sh -c 'trap \"\" TERM; sleep 300; sleep 300' & wait", monkeypatch)
+
+
+@pytest.mark.contract("S2")
+def test_a_command_that_is_asked_to_end_has_time_to_clean_up_and_its_last_words_are_kept(tmp_path: Path) -> None:
+    ended = run_line(
+        f"trap 'sleep 0.2; echo cleaned; touch {tmp_path}/cleaned; exit 7' TERM; echo begun; sleep 300 & wait",
+        timeout_s=0.5,
+    )
+    assert (ended.how, ended.exit_code) == ("timed_out", 7)
+    assert ended.output.head.startswith("begun\n")
+    assert ended.output.head.endswith("cleaned\n")
+    assert (tmp_path / "cleaned").exists()
+
+
+@pytest.mark.contract("S2", "T6")
+@pytest.mark.usefixtures("either_way")
+def test_cancelling_returns_when_the_command_is_gone(tmp_path: Path) -> None:
+    cancelled = threading.Event()
+    mark = f"MARK_{os.urandom(8).hex()}"
+    environment = {"PATH": os.environ["PATH"], "MARK": mark}
+    line = f"trap 'sleep 0.3; exit 1' TERM; echo > {tmp_path}/begun; while :; do sleep 0.05; done"
+    with ThreadPoolExecutor(1) as pool:
+        call = pool.submit(run_line, line, environment=environment, is_cancelled=cancelled.is_set)
+        assert eventually((tmp_path / "begun").exists)
+        cancelled.set()
+        ended = call.result()
+    assert (ended.how, ended.exit_code) == ("cancelled", 1)
+    assert marked(mark) == set()
+
+
+@pytest.mark.contract("T6")
+def test_a_call_that_is_cancelled_already_starts_nothing(tmp_path: Path) -> None:
+    ended = run_line(f"touch {tmp_path}/ran", is_cancelled=lambda: True)
+    assert (ended.how, ended.exit_code) == ("cancelled", None)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_sink_that_fails_ends_the_command_before_its_error_goes_on() -> None:
+    mark = f"MARK_{os.urandom(8).hex()}"
+
+    def fail(data: bytes) -> None:
+        raise RuntimeError(data.decode())
+
+    with pytest.raises(RuntimeError, match="out"):
+        run_line("echo out; sleep 300", environment={"PATH": os.environ["PATH"], "MARK": mark}, sink=fail)
+    assert marked(mark) == set()
+
+
+@pytest.mark.usefixtures("either_way")
+def test_a_command_that_closes_its_outputs_and_runs_on_is_waited_for(tmp_path: Path) -> None:
+    ended = run_line(f"echo bye; exec >&- 2>&-; sleep 0.3; echo > {tmp_path}/done; exit 5")
+    assert (ended.how, ended.exit_code, ended.output.head) == ("exited", 5, "bye\n")
+    assert (tmp_path / "done").exists()
+
+
+def test_a_leader_that_is_stopped_and_goes_on_is_waited_for(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        call = pool.submit(run_line, f"echo $$ > {tmp_path}/pid; kill -STOP $$; echo on")
+        pid = int(written(tmp_path / "pid"))
+        assert eventually(lambda: ") T " in Path(f"/proc/{pid}/stat").read_text())
+        os.kill(pid, signal.SIGCONT)
+        assert call.result().output.head == "on\n"
+
+
+def test_a_leader_that_somebody_traces_still_ends_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The tracer never waits, so that the dead leader cannot be collected before the tracer ends.
+    monkeypatch.setattr(running, "_GRACE_S", 0.2)
+    monkeypatch.setattr(running, "_KILL_PATIENCE_S", 0.5)
+    tracer_text = (
+        "import ctypes, sys, time; print(ctypes.CDLL(None).ptrace(0x4206, int(sys.argv[1]), 0, 0), flush=True);"
+        "time.sleep(300)"
+    )
+    with ThreadPoolExecutor(1) as pool:
+        call = pool.submit(run_line, f"echo $$ > {tmp_path}/pid; exec sleep 300", timeout_s=1.2)
+        pid = int(written(tmp_path / "pid"))
+        with subprocess.Popen([sys.executable, "-c", tracer_text, str(pid)], stdout=subprocess.PIPE) as tracer:
+            assert tracer.stdout is not None
+            if tracer.stdout.readline().strip() != b"0":
+                tracer.kill()
+                call.result()
+                pytest.skip("tracing is not allowed here")
+            ended = call.result()
+            tracer.kill()
+    assert ended.how == "timed_out"
+    assert alive([pid]) == set()
+
+
+def test_a_thread_that_blocks_signals_does_not_hand_that_down() -> None:
+    def run() -> str:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT})
+        try:
+            return run_line("grep SigBlk /proc/self/status").output.head
+        finally:
+            assert signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM, signal.SIGINT}) >= {signal.SIGTERM}
+
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(run).result().split() == ["SigBlk:", "0" * 16]
+
+
+def test_only_the_standard_descriptors_and_those_that_are_passed_are_inherited(tmp_path: Path) -> None:
+    class Passing:
+        def __init__(self, fd: int) -> None:
+            self.pass_fds = (fd,)
+            self.events: list[object] = []
+
+        def started(self, process_id: int) -> None:
+            self.events.append(process_id)
+
+        def terminate(self) -> None:
+            self.events.append("terminate")
+
+        def wait_until_empty(self) -> None:
+            self.events.append("wait")
+
+    # The listing's own descriptor is closed again when the names are looked up.
+    tell = 'import os\nfor fd in os.listdir("/proc/self/fd"):\n try: print(fd, os.readlink(f"/proc/self/fd/{fd}"))\n'
+    tell += " except OSError: pass"
+    (tmp_path / "passed").write_text("")
+    leaked, passed = os.open("/", os.O_RDONLY), os.open(tmp_path / "passed", os.O_RDONLY)
+    os.set_inheritable(leaked, True)
+    try:
+        passing = Passing(passed)
+        ended = run_line(f"echo $$; exec {sys.executable} -I -c '{tell}'", wrapped=passing)
+    finally:
+        os.close(leaked)
+        os.close(passed)
+    pid, *lines = ended.output.head.splitlines()
+    descriptors = dict(line.split() for line in lines)
+    assert descriptors.keys() == {"0", "1", "2", str(passed)}
+    assert descriptors["0"] == "/dev/null"
+    assert descriptors["1"] == descriptors["2"]
+    assert descriptors[str(passed)] == str(tmp_path / "passed")
+    assert passing.events == [int(pid), "wait"]
+
+
+def test_what_wraps_the_command_ends_it_before_the_group_is_signalled() -> None:
+    class Wrapping:
+        pass_fds = ()
+        pid = 0
+        empty = False
+
+        def started(self, process_id: int) -> None:
+            self.pid = process_id
+
+        def terminate(self) -> None:
+            os.kill(self.pid, signal.SIGUSR1)
+
+        def wait_until_empty(self) -> None:
+            self.empty = alive([self.pid]) == set()
+
+    wrapping = Wrapping()
+    ended = run_line("trap 'exit 9' USR1; while :; do sleep 0.05; done", timeout_s=0.4, wrapped=wrapping)
+    assert (ended.how, ended.exit_code, wrapping.empty) == ("timed_out", 9, True)
+
+
+@pytest.mark.contract("S1")
+def test_nothing_is_leaked_over_many_runs() -> None:
+    run_line("true")
+    before = sorted(os.listdir("/proc/self/fd"))
+    for turn in range(500):
+        run_line("true" if turn % 2 else "echo x; exit 3")
+    assert sorted(os.listdir("/proc/self/fd")) == before
+    assert zombies() == []
+
+
+def test_many_threads_run_commands_at_once() -> None:
+    def one(number: int) -> tuple[str, int | None]:
+        ended = run_line(f"echo {number}; sleep 0.2; exit {number}")
+        return ended.output.head, ended.exit_code
+
+    with ThreadPoolExecutor(32) as pool:
+        assert list(pool.map(one, range(64))) == [(f"{number}\n", number) for number in range(64)]
+
+
+class TestWhatCannotBeStarted:
+    def test_a_deleted_directory_names_itself_and_the_next_step(self, tmp_path: Path) -> None:
+        gone = tmp_path / "gone"
+        with pytest.raises(CommandStartError, match=f"working directory {gone} does not exist; create it, or name"):
+            run_line("true", cwd=str(gone))
+        assert run_line("echo on", cwd=str(tmp_path)).output.head == "on\n"
+
+    def test_a_file_is_no_directory(self, tmp_path: Path) -> None:
+        (tmp_path / "file").write_text("")
+        with pytest.raises(CommandStartError, match="is not a directory; name one"):
+            run_line("true", cwd=str(tmp_path / "file"))
+
+    def test_a_program_that_is_missing_or_cannot_run_is_named(self, tmp_path: Path) -> None:
+        script = tmp_path / "script"
+        script.write_text("#!/no/such/interpreter\n")
+        script.chmod(0o644)
+
+        def start(program: str) -> None:
+            run_invocation(
+                Invocation(argv=(program,), cwd="/", environment={}),
+                timeout_s=5,
+                is_cancelled=lambda: False,
+                limits=LIMITS,
+            )
+
+        with pytest.raises(CommandStartError, match="no program /no/such; install it"):
+            start("/no/such")
+        with pytest.raises(CommandStartError, match=r"script cannot be run \(Permission denied\); check"):
+            start(str(script))
+        script.chmod(0o755)
+        with pytest.raises(CommandStartError, match=r"interpreter in the first line of .*script does not exist"):
+            start(str(script))
+
+    @pytest.mark.parametrize("line", ["x" * 3_000_000, ": " + "y " * 2_000_000])
+    def test_a_line_that_is_too_long_is_to_be_written_to_a_file(self, line: str) -> None:
+        with pytest.raises(CommandStartError, match=r"too long for the system.*write its text into a file"):
+            run_line(line)
+
+    @pytest.mark.parametrize("line", ["echo \0", "echo \ud800"])
+    def test_characters_that_cannot_be_passed_are_refused(self, line: str) -> None:
+        with pytest.raises(CommandStartError, match="character that no argument"):
+            run_line(line)
+
+    @pytest.mark.parametrize("limit", ["fork", "files"])
+    def test_a_system_that_has_no_room_is_told_and_nothing_leaks(
+        self, limit: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        run_line("true")
+
+        def refuse(*_: object, **__: object) -> None:
+            raise BlockingIOError(11, "Resource temporarily unavailable")
+
+        before = sorted(os.listdir("/proc/self/fd"))
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        with monkeypatch.context() as patched:
+            if limit == "fork":
+                patched.setattr(spawning.subprocess, "Popen", refuse)
+            else:
+                resource.setrlimit(resource.RLIMIT_NOFILE, (len(before) - 1, hard))
+            try:
+                with pytest.raises(CommandStartError, match="try again"):
+                    run_line("true")
+            finally:
+                resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        assert sorted(os.listdir("/proc/self/fd")) == before
+        assert run_line("echo on").output.head == "on\n"
+
+
+def in_a_process(text: str) -> str:
+    """Run text in an interpreter of its own, with this folder's helpers; gives what it prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", text],
+        capture_output=True,
+        check=False,
+        text=True,
+        timeout=50,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.contract("S1")
+def test_an_owner_whose_directory_is_deleted_still_runs_commands(tmp_path: Path) -> None:
+    text = f"""
+import os, sys
+from process_desk import run_line
+os.mkdir({str(tmp_path / "gone")!r}); os.chdir({str(tmp_path / "gone")!r}); os.rmdir({str(tmp_path / "gone")!r})
+print(run_line("pwd").output.head, end="")
+"""
+    assert in_a_process(text) == "/\n"
+
+
+def test_an_owner_without_standard_streams_still_runs_commands(tmp_path: Path) -> None:
+    text = f"""
+import os
+from process_desk import run_line
+for fd in 0, 1, 2: os.close(fd)
+ended = run_line("cat; echo out; echo err >&2; ls -l /proc/self/fd/0")
+open({str(tmp_path / "told")!r}, "w").write(ended.output.head)
+"""
+    in_a_process(text)
+    told = (tmp_path / "told").read_text()
+    assert told.startswith("out\nerr\n")
+    assert "/dev/null" in told
+
+
+@pytest.mark.parametrize("spoiler", ["signal.signal(signal.SIGCHLD, signal.SIG_IGN)", "steal()"])
+def test_an_end_that_somebody_else_collected_is_never_told_as_a_success(spoiler: str) -> None:
+    text = f"""
+import os, signal, threading, time
+from openbuffer.sandbox import SandboxError
+from process_desk import run_line
+def steal():
+    def run():
+        while True:
+            try: os.waitpid(-1, 0)
+            except ChildProcessError: time.sleep(0.0001)
+    threading.Thread(target=run, daemon=True).start()
+{spoiler}
+for _ in range(5):
+    try:
+        ended = run_line("exit 3")
+        assert ended.exit_code == 3, ended
+        print("known")
+    except SandboxError as error:
+        assert "not how is known" in str(error), error
+        print("said")
+"""
+    assert set(in_a_process(text).split()) <= {"known", "said"}
+
+
+def test_orphans_of_a_command_are_collected_where_this_process_is_their_reaper() -> None:
+    text = """
+import ctypes, os
+from openbuffer.sandbox.process import running
+from process_desk import run_line, eventually
+from pathlib import Path
+running._GRACE_S = 0.2
+assert ctypes.CDLL(None).prctl(36, 1, 0, 0, 0) == 0
+ended = run_line("trap '' TERM; (sleep 300; true) & (sleep 300; true) & wait", timeout_s=0.3)
+assert ended.how == "timed_out" and ended.left_running == (), ended
+run_line("(sleep 0.3) & true")
+def zombies():
+    return [1 for stat in Path("/proc").glob("[0-9]*/stat")
+            if stat.read_text().rpartition(")")[2].split()[:2] == ["Z", str(os.getpid())]]
+assert eventually(lambda: not zombies())
+print("clean")
+"""
+    assert in_a_process(text) == "clean\n"
+
+
+def test_a_directory_that_may_not_be_entered_is_named(tmp_path: Path) -> None:
+    if os.getuid() != 0 and not hasattr(os, "chflags"):
+        closed = tmp_path / "closed"
+        closed.mkdir(mode=0)
+        with pytest.raises(CommandStartError, match="may not be entered"):
+            run_line("true", cwd=str(closed))
+        return
+    text = f"""
+import os
+from openbuffer.sandbox import CommandStartError
+from process_desk import run_line
+os.mkdir("/tmp/closed-{os.getpid()}", 0)
+os.setgid(65534); os.setuid(65534)
+try: run_line("true", cwd="/tmp/closed-{os.getpid()}")
+except CommandStartError as error: print(error)
+"""
+    try:
+        assert "may not be entered (permission denied); name another one" in in_a_process(text)
+    finally:
+        os.rmdir(f"/tmp/closed-{os.getpid()}")
