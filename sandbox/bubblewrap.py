@@ -30,7 +30,9 @@ READ_ONLY_KERNEL_FILES: Final = (
     "/proc/irq",
     "/proc/scsi",
 )
-"""Their files belong to root, who may write many of them without any capability, as those of /proc/sys. They do not exist everywhere."""
+"""Their files are root's, who may write many of them without any capability, as those of /proc/sys. Not all exist
+everywhere.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,13 +41,15 @@ class Descriptors:
 
     ``filter``: the program for system calls. ``info``: bwrap writes what it started. ``block``: the inside waits for a
     byte here before it starts the command. ``hold``: the writing end of ``block``, which the inside holds, so that it
-    starts nothing when its owner has died.
+    starts nothing when its owner has died. ``pid_max``: the number that bounds the numbers of processes inside; None
+    where the kernel has it for the whole host alone.
     """
 
     filter: int
     info: int
     block: int
     hold: int
+    pid_max: int | None = None
 
 
 def bubblewrap_argv(
@@ -65,7 +69,11 @@ def bubblewrap_argv(
     arguments = [program, *NAMESPACE_FLAGS]
     if not network:
         arguments.append("--unshare-net")
-    arguments += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
+    arguments += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    if descriptors.pid_max is not None:
+        # Written by bwrap, who still may, in the inside's own process namespace.
+        arguments += ["--file", str(descriptors.pid_max), "/proc/sys/kernel/pid_max"]
+    arguments += ["--ro-bind", "/proc/sys", "/proc/sys"]
     for path in READ_ONLY_KERNEL_FILES:
         arguments += ["--ro-bind-try", path, path]
     for bind in binds_of(layout):

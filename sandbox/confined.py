@@ -14,11 +14,10 @@ import os
 import resource
 import select
 import signal
-import subprocess
 import termios
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from .bubblewrap import Descriptors
 from .limits import EMPTY_TIMEOUT_S, REPORT_MAX_BYTES, SETUP_TIMEOUT_S
@@ -33,8 +32,8 @@ if TYPE_CHECKING:
 class ConfinedCommand:
     """From the opening of the descriptors to the end of the last process inside. Fulfils ``WrappedCommand``.
 
-    ``pid_max_setter``: the program by which the number of processes is limited where the real root is confined, to whom
-    RLIMIT_NPROC does not apply; empty where it is not needed or cannot be had.
+    ``bounds_process_numbers``: whether the kernel has ``pid_max`` for each process namespace. It bounds the number of
+    processes of the real root too, to whom RLIMIT_NPROC does not apply.
     """
 
     def __init__(
@@ -42,11 +41,11 @@ class ConfinedCommand:
         make_invocation: Callable[[Descriptors], Invocation],
         system_call_filter: bytes,
         limits: CommandLimits,
-        pid_max_setter: str = "",
+        *,
+        bounds_process_numbers: bool = False,
     ) -> None:
         self.notes: tuple[str, ...] = ()
         self._limits = limits
-        self._pid_max_setter = pid_max_setter
         self._first_process = -1
         self._first_process_id = 0
         self.was_started = False
@@ -54,8 +53,16 @@ class ConfinedCommand:
         self._info, self._info_end = os.pipe()
         self._block, self._block_end = os.pipe()
         self._filter = _in_memory(system_call_filter)
-        descriptors = Descriptors(filter=self._filter, info=self._info_end, block=self._block, hold=self._block_end)
-        self.pass_fds = (self._filter, self._info_end, self._block, self._block_end)
+        self._pid_max = _in_memory(_pid_max(limits.processes)) if bounds_process_numbers else -1
+        descriptors = Descriptors(
+            filter=self._filter,
+            info=self._info_end,
+            block=self._block,
+            hold=self._block_end,
+            pid_max=self._pid_max if bounds_process_numbers else None,
+        )
+        own = (self._filter, self._info_end, self._block, self._block_end, self._pid_max)
+        self.pass_fds = tuple(each for each in own if each >= 0)
         self.invocation = make_invocation(descriptors)
 
     def started(self, process_id: int) -> None:
@@ -63,6 +70,7 @@ class ConfinedCommand:
         self.was_started = True
         self._info_end = _closed(self._info_end)
         self._filter = _closed(self._filter)
+        self._pid_max = _closed(self._pid_max)
         first = _first_process(_read_to_end(self._info, SETUP_TIMEOUT_S))
         self._info = _closed(self._info)
         if first:
@@ -105,6 +113,7 @@ class ConfinedCommand:
     def close(self) -> None:
         """Let every descriptor go."""
         self._filter = _closed(self._filter)
+        self._pid_max = _closed(self._pid_max)
         self._info = _closed(self._info)
         self._info_end = _closed(self._info_end)
         self._block_end = _closed(self._block_end)
@@ -127,8 +136,6 @@ class ConfinedCommand:
                 _, hard = resource.prlimit(process_id, kind)
                 bound = most if hard == resource.RLIM_INFINITY else min(most, hard)
                 resource.prlimit(process_id, kind, (bound, bound))
-        if self._pid_max_setter and self._first_process >= 0:
-            set_pid_max(self._pid_max_setter, process_id, self._limits.processes)
 
     def _block_end_written(self) -> None:
         with suppress(BrokenPipeError):
@@ -139,31 +146,12 @@ class ConfinedCommand:
         return self._first_process >= 0 and not _wait_for(self._first_process, 0)
 
 
-def set_pid_max(nsenter: str, process_id: int, processes: int) -> None:
-    """Bound the numbers of processes in the pid namespace of this process, and by that how many there can be.
-
-    Only for kernels that have the number per namespace: on others it is the host's.
-    """
-    subprocess.run(  # noqa: S603  a system program with arguments of our own
-        [
-            nsenter,
-            f"--pid=/proc/{process_id}/ns/pid",
-            "--",
-            "/bin/sh",
-            "-c",
-            f"echo {max(_PID_MAX_LOWEST, processes + _PID_MAX_MARGIN)} > /proc/sys/kernel/pid_max",
-        ],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env={},
-        timeout=SETUP_TIMEOUT_S,
-        check=False,
-    )
+def _pid_max(processes: int) -> bytes:
+    return b"%d\n" % max(_PID_MAX_LOWEST, processes + _PID_MAX_MARGIN)
 
 
-_PID_MAX_LOWEST = 301
-_PID_MAX_MARGIN = 128  # once they have all been used, the kernel gives none of the first 300 numbers again
+_PID_MAX_LOWEST: Final = 301
+_PID_MAX_MARGIN: Final = 128  # once they have all been used, the kernel gives none of the first 300 numbers again
 
 
 def _in_memory(content: bytes) -> int:

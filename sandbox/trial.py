@@ -30,7 +30,12 @@ class Trial:
 
 
 def try_sandbox(
-    program: str, layout: Layout, system_call_filter: bytes, *, network: bool = False, pid_max_setter: str = ""
+    program: str,
+    layout: Layout,
+    system_call_filter: bytes,
+    *,
+    network: bool = False,
+    bounds_process_numbers: bool = False,
 ) -> Trial:
     """Start this bwrap with the flags and the filter of a command."""
 
@@ -45,7 +50,9 @@ def try_sandbox(
         )
         return Invocation(argv=argv, cwd="/", environment={})
 
-    command = ConfinedCommand(invocation, system_call_filter, CommandLimits(), pid_max_setter)
+    command = ConfinedCommand(
+        invocation, system_call_filter, CommandLimits(), bounds_process_numbers=bounds_process_numbers
+    )
     try:
         return _run(command)
     finally:
