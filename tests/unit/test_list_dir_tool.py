@@ -153,6 +153,15 @@ async def test_a_tree_is_indented_without_what_is_ignored_or_pruned_and_says_so(
     assert "x.js  17 bytes" in await listed(root, path=str(root / "node_modules"), recursive=True)
 
 
+@pytest.mark.contract("F7")
+async def test_where_the_root_itself_lies_counts_for_no_name_below_it(root: Path) -> None:
+    installed = root / "node_modules" / "m"
+    make(root, "node_modules/m/node_modules/n/x.js", "node_modules/m/i.js")
+    assert "x.js" not in await listed(installed, recursive=True)
+    assert "x.js" in await listed(installed, path=str(installed / "node_modules"), recursive=True)
+    assert "x.js" in await listed(root, path=str(installed), recursive=True)
+
+
 @pytest.mark.parametrize("recursive", [False, True])
 async def test_what_is_over_the_limit_is_counted_and_exactly_the_limit_is_not_cut(root: Path, recursive: bool) -> None:
     make(root, *(f"{number:03}" for number in range(10)), "sub/")

@@ -22,8 +22,8 @@ from ..support.left_out import FirstNames, counted, left_out
 from ..support.located import why_unread
 from ..support.newest import Newest
 from ..support.paths import CwdInput, Roots, printable
-from ..support.search_start import as_no_path_was_given, no_such_directory
-from ..support.walk import PRUNED, Slice, Walk
+from ..support.search_start import EDITOR_SENTENCE, as_no_path_was_given, named_on_the_way, no_such_directory
+from ..support.walk import Slice, Walk
 
 if TYPE_CHECKING:
     from openbuffer.editor_access.port import EditorProvider
@@ -89,12 +89,7 @@ def create_glob_tool(
 
 
 def _description(max_output_bytes: int, editor: EditorProvider | None) -> str:
-    document = (
-        "The disk is searched; the output names the open documents of an attached editor that have unsaved text below "
-        "the directory. "
-        if editor
-        else ""
-    )
+    document = EDITOR_SENTENCE if editor else ""
     return (
         "Lists the files below a directory whose paths match a pattern, as absolute paths, the last modified first and "
         "those modified at the same time by path. In the pattern `*` is any part of a name, a leading dot included, "
@@ -174,13 +169,12 @@ async def _commit(plan: Plan, context: ToolContext) -> InvocationResult:
 
 def _found(search: _Search, token: CancellationToken) -> str:
     parsed, located = search.asked.parsed, search.located
-    names = search.pattern.names | set(located.path.removeprefix(located.root).split("/"))
     newest = Newest(parsed.limit)
     walk = Walk(
         located,
         token,
         ignoring=parsed.respect_gitignore,
-        named=PRUNED.intersection(names),
+        named=named_on_the_way(located, search.pattern.names),
         selection=search.pattern.selection(),
     )
     try:

@@ -33,8 +33,7 @@ from ..support.grep.ripgrep import find_ripgrep
 from ..support.located import why_unread
 from ..support.near_names import near_names
 from ..support.paths import CwdInput, Roots, printable
-from ..support.search_start import as_no_path_was_given
-from ..support.walk import PRUNED
+from ..support.search_start import EDITOR_SENTENCE, as_no_path_was_given, named_on_the_way
 
 if TYPE_CHECKING:
     from openbuffer.editor_access.port import EditorProvider
@@ -131,12 +130,7 @@ def create_grep_tool(
 
 
 def _description(max_file_bytes: int, max_output_bytes: int, editor: EditorProvider | None) -> str:
-    document = (
-        "The disk is searched; the output names the open documents of an attached editor that have unsaved text below "
-        "the directory. "
-        if editor
-        else ""
-    )
+    document = EDITOR_SENTENCE if editor else ""
     return (
         "Searches the text of files below a directory, or of one file, for a regular expression, and lists by path "
         "what matches. A match lies within one line unless multiline is set. The dialect is that of ripgrep, except "
@@ -221,14 +215,12 @@ def _answer(search: _Search, token: CancellationToken) -> Answer:
 
 def _order(search: _Search) -> Order:
     parsed, located = search.parsed, search.located
-    named = set(located.path.removeprefix(located.root).split("/"))
-    if parsed.glob:
-        named |= GlobPattern(parsed.glob, anywhere=True).names
+    names = GlobPattern(parsed.glob, anywhere=True).names if parsed.glob else ()
     return Order(
         pattern=parsed.pattern,
         path=located.path,
         is_file=located.kind != "directory",
-        named=tuple(sorted(PRUNED & named)),
+        named=tuple(sorted(named_on_the_way(located, names))),
         glob=parsed.glob,
         mode=parsed.output_mode,
         context=parsed.context_lines if parsed.output_mode == "content" else 0,

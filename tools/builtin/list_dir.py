@@ -21,7 +21,7 @@ from ..support.blocking import run_blocking
 from ..support.left_out import FirstNames, counted, left_out
 from ..support.located import why_unread
 from ..support.paths import CwdInput, Roots, printable
-from ..support.search_start import as_no_path_was_given, no_such_directory
+from ..support.search_start import as_no_path_was_given, named_on_the_way, no_such_directory
 from ..support.walk import PRUNED, Slice, Walk
 
 if TYPE_CHECKING:
@@ -200,8 +200,7 @@ def _broken_chain(listing: _Listing, walk: Walk, here: str) -> str:
 
 def _tree(listing: _Listing, token: CancellationToken) -> str:
     located, parsed = listing.located, listing.parsed
-    named = PRUNED.intersection(located.path.split("/"))
-    walk = Walk(located, token, ignoring=parsed.respect_gitignore, named=named, ordered=True)
+    walk = Walk(located, token, ignoring=parsed.respect_gitignore, named=named_on_the_way(located), ordered=True)
     lines = _Lines(listing)
     ignored, ignored_directories = FirstNames(), FirstNames()
     with closing(walk.slices()) as slices:

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ..errors import PathRefusedError
 from .located import printable
 from .near_names import near_names
+from .walk import PRUNED
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ..contract import ToolContext
     from .located import Located
     from .paths import Roots
+
+
+EDITOR_SENTENCE: Final = (
+    "The disk is searched; the output names the open documents of an attached editor that have unsaved text below the "
+    "directory. "
+)
+"""In the description of a tool that searches, where there can be an editor (E5)."""
+
+
+def named_on_the_way(located: Located, names: Iterable[str] = ()) -> frozenset[str]:
+    """Directories that are else not looked into, whose names stand in the path below the root or in ``names`` (F7)."""
+    return PRUNED.intersection((*located.path.removeprefix(located.root).split("/"), *names))
 
 
 async def no_such_directory(located: Located, context: ToolContext) -> PathRefusedError:
