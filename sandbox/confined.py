@@ -33,7 +33,8 @@ class ConfinedCommand:
     """From the opening of the descriptors to the end of the last process inside. Fulfils ``WrappedCommand``.
 
     ``bounds_process_numbers``: whether the kernel has ``pid_max`` for each process namespace. It bounds the number of
-    processes of the real root too, to whom RLIMIT_NPROC does not apply.
+    processes of the real root too, to whom RLIMIT_NPROC does not apply. ``on_process`` is told of bwrap and of the
+    first process inside, before the command begins.
     """
 
     def __init__(
@@ -43,12 +44,15 @@ class ConfinedCommand:
         limits: CommandLimits,
         *,
         bounds_process_numbers: bool = False,
+        on_process: Callable[[int], None] | None = None,
     ) -> None:
         self.notes: tuple[str, ...] = ()
         self._limits = limits
+        self._on_process = on_process or _nobody
         self._first_process = -1
         self._first_process_id = 0
-        self.was_started = False
+        self._was_started = False
+        self._was_set_up = False
         self._was_told_to_end = False
         self._info, self._info_end = os.pipe()
         self._block, self._block_end = os.pipe()
@@ -67,7 +71,8 @@ class ConfinedCommand:
 
     def started(self, process_id: int) -> None:
         """Set the limits on the inside and let the command begin."""
-        self.was_started = True
+        self._was_started = True
+        self._on_process(process_id)
         self._info_end = _closed(self._info_end)
         self._filter = _closed(self._filter)
         self._pid_max = _closed(self._pid_max)
@@ -75,6 +80,7 @@ class ConfinedCommand:
         self._info = _closed(self._info)
         if first:
             self._hold_first_process(first)
+            self._on_process(first)
             self._limit(first)
             self._block_end_written()
         else:
@@ -82,18 +88,9 @@ class ConfinedCommand:
                 os.kill(process_id, signal.SIGKILL)  # it has failed by itself, or hangs
 
     @property
-    def was_set_up(self) -> bool:
-        """Whether the inside came to where the command begins; false also before that."""
-        if not self._first_process_id:
-            return False
-        waiting = array.array("i", [0])
-        fcntl.ioctl(self._block, termios.FIONREAD, waiting)
-        return waiting[0] == 0
-
-    @property
-    def was_told_to_end(self) -> bool:
-        """Whether ``terminate`` was called."""
-        return self._was_told_to_end
+    def has_failed(self) -> bool:
+        """Once it is closed: whether bwrap ended before the command could begin, without being told to."""
+        return self._was_started and not self._was_set_up and not self._was_told_to_end
 
     def terminate(self) -> None:
         """Send SIGTERM to every process inside; the command is in a session of its own, which no group reaches."""
@@ -111,7 +108,8 @@ class ConfinedCommand:
         _wait_for(self._first_process, EMPTY_TIMEOUT_S)
 
     def close(self) -> None:
-        """Let every descriptor go."""
+        """Let every descriptor go; after the end."""
+        self._was_set_up = self._first_process_id != 0 and self._block >= 0 and _waiting_bytes(self._block) == 0
         self._filter = _closed(self._filter)
         self._pid_max = _closed(self._pid_max)
         self._info = _closed(self._info)
@@ -201,6 +199,16 @@ def _in_pid_namespace_of(first_process_id: int) -> list[int]:
                 if os.readlink(f"/proc/{name}/ns/pid") == namespace:
                     inside.append(int(name))
     return inside
+
+
+def _waiting_bytes(pipe: int) -> int:
+    waiting = array.array("i", [0])
+    fcntl.ioctl(pipe, termios.FIONREAD, waiting)
+    return waiting[0]
+
+
+def _nobody(process_id: int) -> None:
+    del process_id
 
 
 def _wait_for(process_descriptor: int, timeout_s: float) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -20,7 +20,7 @@ from .bubblewrap import Descriptors, bubblewrap_argv
 from .confined import ConfinedCommand
 from .detect import OsSandboxDetection, temporary_places
 from .errors import SandboxError, SandboxUnavailableError
-from .limits import RUN_OUTPUT_MAX_BYTES, CommandLimits
+from .limits import EMPTY_TIMEOUT_S, RUN_OUTPUT_MAX_BYTES, SETUP_TIMEOUT_S, CommandLimits
 from .mounts import KERNEL_PLACES, Hidden, Layout, lies_in, own_places
 from .places import HiddenPlaces, WritablePlaces, hard_linked
 from .port import Command, Containment, Invocation, RunResult
@@ -28,7 +28,8 @@ from .process.result import CaptureLimits, Ended
 from .process.runner import run_invocation
 from .programs import is_writable_by_command
 from .protected import protected_paths
-from .scratch import Scratch
+from .quarantine import Quarantine
+from .scratch import Scratch, sweep
 from .seccomp import build_filter
 from .trial import try_sandbox
 from .words import containment_words
@@ -79,6 +80,7 @@ class OsSandboxClient:
         self._environment = environment or (lambda: dict(os.environ))
         self._writable_places = WritablePlaces(self._roots)
         self._hidden_places = HiddenPlaces()
+        self._quarantine = Quarantine(state_directory)
         self._scratch: Scratch | None = None
         self._lock = threading.Lock()
         self._filter = build_filter(detection.machine) if detection.available else b""
@@ -102,24 +104,42 @@ class OsSandboxClient:
         Raises:
             SandboxUnavailableError: it cannot be had any more; also on leaving, when bwrap could not make the inside.
         """
-        settings = self._settings()
-        if not settings.enabled:
-            raise SandboxUnavailableError("the sandbox was switched off before the command began; run it again")
-        confinement = self._confinement(settings, command)
-        confined = ConfinedCommand(
-            lambda descriptors: self._wrapped(confinement, invocation, descriptors),
-            self._filter,
-            self._limits,
-            bounds_process_numbers=self._detection.bounds_process_numbers,
-        )
-        try:
-            yield confined
-            confined.wait_until_empty()
-            if confined.was_started and not confined.was_set_up and not confined.was_told_to_end:
-                raise SandboxUnavailableError(self._why_not_set_up(confinement))
-        finally:
-            confined.wait_until_empty()
-            confined.close()
+        # The quarantine looks first: what is protected now must be what it saw.
+        with self._quarantine.around(self._roots, longest_s=command.timeout_s + _LONGEST_END_S) as watch:
+            settings = self._settings()
+            if not settings.enabled:
+                raise SandboxUnavailableError("the sandbox was switched off before the command began; run it again")
+            confinement = self._confinement(settings, command)
+            confined = ConfinedCommand(
+                lambda descriptors: self._wrapped(confinement, invocation, descriptors),
+                self._filter,
+                self._limits,
+                bounds_process_numbers=self._detection.bounds_process_numbers,
+                on_process=watch.started,
+            )
+            try:
+                yield confined
+            finally:
+                confined.wait_until_empty()
+                confined.close()
+        confined.notes = watch.notes
+        if confined.has_failed:
+            raise SandboxUnavailableError(self._why_not_set_up(confinement))
+
+    def sweep(self) -> tuple[str, ...]:
+        """Finish what servers left that were killed; called when a session starts. Returns sentences about it.
+
+        Raises:
+            SandboxError: the state directory cannot be used.
+        """
+        notes = self._quarantine.sweep()
+        with suppress(OSError):
+            sweep(self._state_directory)
+        return notes
+
+    def host_wrote(self, path: str, content: bytes) -> None:
+        """The session itself wrote this file: then it is not taken for the work of a command that runs meanwhile."""
+        self._quarantine.host_wrote(path, content)
 
     async def run(self, command: Command) -> RunResult:
         """Run a line by ``/bin/sh`` to its end, confined if the settings say so; cancelling ends it.
@@ -288,6 +308,9 @@ def _as_result(ended: Ended, command: Command) -> RunResult:
     output = ended.output
     return RunResult(exit_code=ended.exit_code, output=output.head + output.tail, cut=output.cut)
 
+
+_LONGEST_END_S: Final = SETUP_TIMEOUT_S + 4 * EMPTY_TIMEOUT_S
+"""What a command can take besides its own time: to be set up, asked to end, killed and waited for."""
 
 _LOADER_PREFIX: Final = "LD_"
 _TRACE: Final = frozenset({"TRACEPARENT", "TRACESTATE"})

@@ -26,6 +26,7 @@ class Outcome:
     output: str
     left: list[int]
     seconds: float
+    notes: list[str]
 
 
 def bubblewraps() -> list[str]:

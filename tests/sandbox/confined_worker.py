@@ -83,11 +83,16 @@ class Worker:
             "output": ended.output.head + ended.output.tail,
             "left": list(ended.left_running),
             "seconds": ended.seconds,
+            "notes": list(wrapped.notes),
         }
 
     def together(self, requests: list[dict[str, Any]]) -> list[Any]:
         with ThreadPoolExecutor(len(requests)) as pool:
             return list(pool.map(self.answer, requests))
+
+    def sweep(self) -> list[str]:
+        assert self._client is not None
+        return list(self._client.sweep())
 
     def close(self) -> list[str]:
         assert self._client is not None

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import threading
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +16,7 @@ from confined_desk import NOBODY, Desk, WorkerProcess, bubblewraps, lacks, place
 from openbuffer.sandbox import SandboxUnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
 
 USERS = [os.getuid()] if os.getuid() else [0, NOBODY]
 KINDS = [(path, user) for path in bubblewraps() for user in USERS]
@@ -136,9 +141,20 @@ def test_the_clients_own_state_is_hidden(desk: Desk) -> None:
 
 
 @pytest.mark.contract("S9")
-def test_git_is_read_only_and_works_for_reading(desk: Desk) -> None:
+def test_a_repository_that_a_command_makes_at_the_root_is_moved_out_and_told(desk: Desk) -> None:
     desk.open()
-    assert desk.run("git init -q . && echo a > a").code == 0
+    outcome = desk.run("mkdir sub && git init -q sub && git init -q . && git status --short")
+    assert outcome.code == 0
+    assert not (desk.ws / ".git").exists()
+    assert (desk.ws / "sub" / ".git").is_dir()
+    assert any(".git" in each for each in outcome.notes), outcome
+
+
+@pytest.mark.contract("S9")
+def test_git_is_read_only_and_works_for_reading(desk: Desk) -> None:
+    subprocess.run(["git", "init", "-q", str(desk.ws)], check=True)
+    (desk.ws / "a").write_text("a")
+    desk.open()
     outcome = desk.run(
         "git status --short; git add a; echo x > .git/config; rm -rf .git; mv .git g; "
         "ln -s /etc .git/hooks/x; : > .git/HEAD"
@@ -173,7 +189,7 @@ def test_temporary_files_are_private_and_kept_for_the_session(desk: Desk) -> Non
     assert desk.said(f"cat /tmp/{name}", environment={"TMPDIR": "/nowhere"}) == "mine\n"
     assert not Path("/tmp", name).exists()
     desk.ask("close")
-    assert list(desk.state.iterdir()) == []
+    assert list(desk.state.glob("temporary-*")) == []
 
 
 @pytest.mark.contract("S8")
@@ -311,6 +327,48 @@ def test_a_workspace_in_the_hosts_temporary_directory_works_and_keeps_its_place(
     assert in_tmp.ws.is_dir()
     assert (in_tmp.outside / "key").is_file()
     assert not Path("/tmp/link").is_symlink()
+
+
+@pytest.mark.contract("S2", "S7")
+@pytest.mark.parametrize("kind", KINDS)
+def test_when_the_owner_is_killed_nothing_is_left_and_the_next_one_sweeps(kind: tuple[str, int]) -> None:
+    if reason := lacks(*kind):
+        pytest.skip(reason)
+    first = WorkerProcess(*kind)
+    if not first.detection["available"]:
+        pytest.skip(first.detection["problem"])
+    desk = Desk(first, OUTSIDE)
+    try:
+        desk.open()
+        thread = threading.Thread(target=_run_quietly, args=(desk, "touch began; setsid sleep 33 & sleep 33"))
+        thread.start()
+        _wait_until((desk.ws / "began").exists)
+        os.kill(first.process_id, signal.SIGKILL)
+        thread.join(20)
+        _wait_until(lambda: "sleep\x0033\0" not in _command_lines())
+        assert list(desk.state.glob("temporary-*")) != []
+        second = WorkerProcess(*kind)
+        desk.worker = second
+        desk.open()
+        desk.ask("sweep")
+        assert list(desk.state.glob("temporary-*")) == []
+        second.close()
+    finally:
+        desk.close()
+        with suppress(OSError):
+            first.close()
+
+
+def _run_quietly(desk: Desk, line: str) -> None:
+    with suppress(Exception):  # the worker dies meanwhile
+        desk.run(line)
+
+
+def _wait_until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.02)
 
 
 def _command_lines() -> list[str]:
