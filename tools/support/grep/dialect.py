@@ -12,7 +12,7 @@ text like any other. Unless ``multiline`` is set, a match lies within one line.
 - ``[abc]``, ``[^abc]``, ``[a-z]``, with escapes and ``[:alpha:]`` and its kind (ASCII) inside. Unless multiline is set
   no negation (``[^x]``, ``\W``, ``\D``) and no ``\s`` matches a carriage return or a line feed.
 - ``\d \w \s`` and ``\D \W \S`` by Unicode; ``\b`` and ``\B`` by that ``\w``.
-- ``\p{..}`` and ``\P{..}``: general categories of one or two letters, and the scripts in ``SCRIPTS``.
+- ``\p{..}`` and ``\P{..}``: general categories of one or two letters, and the scripts in ``vocabulary.SCRIPTS``.
 - ``^`` and ``$`` are the beginning and end of a line; ``$`` also stands before the carriage return of a line end.
   With multiline there are ``\A`` and ``\z`` for the whole text.
 - ``* + ? {n} {n,} {n,m}``, each also lazy with ``?``, up to 1,000 times. ``|``, ``(..)``, ``(?:..)``, ``(?<name>..)``,
@@ -55,57 +55,14 @@ from .syntax import (
     Shorthand,
     Span,
 )
+from .vocabulary import CASED, CATEGORIES, CONTROL, POSIX, REFUSED_ESCAPES, SCRIPTS
 from .weight import checked_weight
 
 if TYPE_CHECKING:
     from .syntax import Node, SetItem
 
-_SCRIPT_NAMES: Final = (
-    "Arabic Armenian Bengali Cyrillic Devanagari Ethiopic Georgian Greek Gujarati Gurmukhi Han Hangul Hebrew Hiragana "
-    "Kannada Katakana Khmer Lao Latin Malayalam Mongolian Myanmar Sinhala Tamil Telugu Thaana Thai Tibetan"
-)
-SCRIPTS: Final = frozenset(_SCRIPT_NAMES.split())
-_CATEGORY_NAMES: Final = "L Lu Ll Lt Lm Lo M Mn Mc Me N Nd Nl No P Pc Pd Ps Pe Pi Pf Po S Sm Sc Sk So Z Zs Zl Zp"
-CATEGORIES: Final = frozenset(_CATEGORY_NAMES.split())
 REPEAT_MAX: Final = 1_000
 _DEPTH_MAX: Final = 50
-_CASED: Final = {"Lu", "Ll", "Lt"}
-
-_POSIX: Final = {
-    "alnum": "09AZaz",
-    "alpha": "AZaz",
-    "ascii": "\x00\x7f",
-    "blank": "\t\t  ",
-    "cntrl": "\x00\x1f\x7f\x7f",
-    "digit": "09",
-    "graph": "!~",
-    "lower": "az",
-    "print": " ~",
-    "punct": "!/:@[`{~",
-    "space": "\t\r  ",
-    "upper": "AZ",
-    "word": "09AZ__az",
-    "xdigit": "09AFaf",
-}
-_CONTROL: Final = {"t": 9, "n": 10, "v": 11, "f": 12, "r": 13, "a": 7}
-_REFUSED_ESCAPES: Final = {
-    "h": "means a blank in some dialects and a hexadecimal digit in others; write [ \\t] or [0-9A-Fa-f]",
-    "H": "means different things in different dialects; write [^ \\t] or [^0-9A-Fa-f]",
-    "R": "is not in this dialect; with multiline write \\r?\\n",
-    "X": "is not in this dialect; write . for one character",
-    "K": "is not in this dialect; (?<=..) looks behind",
-    "G": "is not in this dialect",
-    "Q": "is not in this dialect; escape the characters one by one",
-    "E": "is not in this dialect; escape the characters one by one",
-    "C": "is not in this dialect; write . for one character",
-    "Z": "means different things in different dialects; write $, or \\z with multiline",
-    "<": "means the beginning of a word in some dialects and < in others; write \\b or <",
-    ">": "means the end of a word in some dialects and > in others; write \\b or >",
-    "e": "is not in this dialect; write \\x1b",
-    "N": "means different things in different dialects; write [^\\n] or the character itself",
-    "c": "is not in this dialect; write \\xHH",
-    "o": "is not in this dialect; write \\xHH",
-}
 _REPEAT: Final = re.compile(r"\{(\d*)(?:(,)(\d*))?\}", re.ASCII)
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _HEX: Final = re.compile(r"[0-9A-Fa-f]+")
@@ -395,11 +352,11 @@ class _Reader:
             return Shorthand(char.lower(), negated=True)  # type: ignore[arg-type]  one of the three
         if char in "pP":
             return self._property(at, negated=char == "P")
-        if char in _CONTROL:
-            return _CONTROL[char]
+        if char in CONTROL:
+            return CONTROL[char]
         if char in "xuU":
             return self._code(char, at)
-        if why := _REFUSED_ESCAPES.get(char):
+        if why := REFUSED_ESCAPES.get(char):
             raise self._refused(at, f"\\{char} {why}")
         if char.isascii() and not char.isalnum() and char.isprintable():
             return ord(char)
@@ -487,16 +444,16 @@ class _Reader:
 
     def _posix(self) -> list[SetItem]:
         found = _POSIX_NAME.match(self._pattern, self._at)
-        if found is None or found[1] not in _POSIX:
-            raise self._refused(self._at, f"this is one of [:name:] with {', '.join(_POSIX)}, or write \\[")
+        if found is None or found[1] not in POSIX:
+            raise self._refused(self._at, f"this is one of [:name:] with {', '.join(POSIX)}, or write \\[")
         self._at = found.end()
-        ends = _POSIX[found[1]]
+        ends = POSIX[found[1]]
         return [Span(ord(low), ord(high)) for low, high in zip(ends[::2], ends[1::2], strict=True)]
 
     def _checked_set(self, chars: CharSet, at: int) -> CharSet:
         plain = all(isinstance(item, Span) for item in chars.items)
         self._by_unicode = self._by_unicode or not plain or chars.fold
-        if chars.fold and any(isinstance(item, Property) and item.name in _CASED for item in chars.items):
+        if chars.fold and any(isinstance(item, Property) and item.name in CASED for item in chars.items):
             raise self._refused(at, "a category of letters of one case means nothing where the case is ignored")
         if not self._multiline and not chars.negated and Span(10, 10) in chars.items:
             raise self._refused(at, "a match lies within one line; set multiline to match across lines")

@@ -65,6 +65,8 @@ class _Notation(ABC):
     """What all have in common."""
 
     assertions: ClassVar[dict[str, str]]
+    nothing: ClassVar[str]
+    """Where no character is meant."""
 
     def __init__(self, pattern: Pattern) -> None:
         self._pattern = pattern
@@ -147,10 +149,44 @@ class _Notation(ABC):
         return self._char(span.low) if span.low == span.high else f"{self._char(span.low)}-{self._char(span.high)}"
 
 
+class _OfAutomata(_Notation):
+    """What Rust's ``regex`` and RE2 have in common."""
+
+    nothing: ClassVar = r"[^\x00-\x{10FFFF}]"
+    assertions: ClassVar = {
+        "line start": "(?m:^)",
+        "line end": r"(?:\r?(?m:$))",
+        "text start": r"\A",
+        "text end": r"\z",
+        "boundary": r"\b",
+        "no boundary": r"\B",
+    }
+
+    def _char(self, code: int) -> str:
+        char = chr(code)
+        return char if char.isascii() and char.isalnum() else f"\\x{{{code:X}}}"
+
+    def _any(self, *, line_ends: bool) -> str:
+        return "(?s:.)" if line_ends else r"[^\r\n]"
+
+
+class _OfRegex(_Notation):
+    """What Python's ``regex`` has for bytes and for text."""
+
+    nothing: ClassVar = "(?!)"
+    assertions: ClassVar = {
+        "line start": "^",
+        "line end": r"(?:\r?$)",
+        "text start": r"\A",
+        "text end": r"\Z",
+        "boundary": r"\b",
+        "no boundary": r"\B",
+    }
+
+
 class _ByUnicode(_Notation):
     """Classes for any text: of a class that is not negated, what could be a line end is taken out by hand."""
 
-    nothing: str
     outside = ""
     """What a negated class leaves out besides."""
 
@@ -201,36 +237,15 @@ class _ByUnicode(_Notation):
         return self._spans(folded_spans(spans) if fold else spans)
 
 
-class _Rust(_ByUnicode):
-    nothing = r"[^\x00-\x{10FFFF}]"
-    assertions: ClassVar = {
-        "line start": "(?m:^)",
-        "line end": r"\r?(?m:$)",
-        "text start": r"\A",
-        "text end": r"\z",
-        "boundary": r"\b",
-        "no boundary": r"\B",
-    }
-
-    def _char(self, code: int) -> str:
-        char = chr(code)
-        return char if char.isascii() and char.isalnum() else f"\\x{{{code:X}}}"
-
-    def _any(self, *, line_ends: bool) -> str:
-        return "(?s:.)" if line_ends else r"[^\r\n]"
-
+class _Rust(_OfAutomata, _ByUnicode):
     def _shorthand(self, item: Shorthand) -> str:
         return f"\\{item.letter.upper() if item.negated else item.letter}"
 
 
-class _RegexText(_ByUnicode):
-    nothing = "(?!)"
+class _RegexText(_OfRegex, _ByUnicode):
     outside = _SURROGATES
     assertions: ClassVar = {
-        "line start": "^",
-        "line end": r"(?:\r?$)",
-        "text start": r"\A",
-        "text end": r"\Z",
+        **_OfRegex.assertions,
         "boundary": f"(?:(?<=[{_REGEX_WORD}])(?![{_REGEX_WORD}])|(?<![{_REGEX_WORD}])(?=[{_REGEX_WORD}]))",
         "no boundary": f"(?:(?<=[{_REGEX_WORD}])(?=[{_REGEX_WORD}])|(?<![{_REGEX_WORD}])(?![{_REGEX_WORD}]))",
     }
@@ -267,8 +282,6 @@ class _RegexText(_ByUnicode):
 class _Ascii(_Notation):
     """Classes for ASCII text: the ASCII characters that they have."""
 
-    nothing: str
-
     def _members(self, codes: frozenset[int]) -> str:
         if not codes:
             return self.nothing
@@ -293,17 +306,7 @@ class _Ascii(_Notation):
         return self._members(frozenset(code for code in codes if code < 128))
 
 
-class _RegexBytes(_Ascii):
-    nothing = "(?!)"
-    assertions: ClassVar = {
-        "line start": "^",
-        "line end": r"(?:\r?$)",
-        "text start": r"\A",
-        "text end": r"\Z",
-        "boundary": r"\b",
-        "no boundary": r"\B",
-    }
-
+class _RegexBytes(_OfRegex, _Ascii):
     def _char(self, code: int) -> str:
         char = chr(code)
         return char if char.isalnum() else f"\\x{code:02x}"
@@ -312,25 +315,8 @@ class _RegexBytes(_Ascii):
         return "(?s:.)" if line_ends else r"[^\r\n]"
 
 
-class _Re2(_Ascii):
+class _Re2(_OfAutomata, _Ascii):
     """ASCII where the pattern depends on tables of Unicode; else classes are spans and hold for any UTF-8."""
-
-    nothing = r"[^\x00-\x{10FFFF}]"
-    assertions: ClassVar = {
-        "line start": "(?m:^)",
-        "line end": r"(?:\r?(?m:$))",
-        "text start": r"\A",
-        "text end": r"\z",
-        "boundary": r"\b",
-        "no boundary": r"\B",
-    }
-
-    def _char(self, code: int) -> str:
-        char = chr(code)
-        return char if char.isascii() and char.isalnum() else f"\\x{{{code:X}}}"
-
-    def _any(self, *, line_ends: bool) -> str:
-        return "(?s:.)" if line_ends else r"[^\r\n]"
 
     def _chars(self, run: list[Char]) -> str:
         return super()._chars(run) if run[0].fold else self._run(run)
