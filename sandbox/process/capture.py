@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, Protocol, cast
 
 import stringzilla  # pyright: ignore[reportMissingTypeStubs]  it ships no types
 
@@ -13,10 +13,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _byte_sum = cast("Callable[[memoryview], int]", stringzilla.bytesum)  # pyright: ignore[reportUnknownMemberType]
-_translate = cast("Callable[[bytes, bytes], memoryview]", stringzilla.translate)  # pyright: ignore[reportUnknownMemberType]
+
+
+class _Translate(Protocol):
+    def __call__(self, data: bytes | bytearray, table: bytes, *, start: int, end: int, out: bytearray) -> object: ...
+
+
+_translate = cast("_Translate", stringzilla.translate)  # pyright: ignore[reportUnknownMemberType]
 
 _LINE_FEEDS: Final = bytes(byte == ord("\n") for byte in range(256))
 _CONTINUATION_BYTES_MAX: Final = 3
+_COUNTED_BYTES: Final = 64 * 1024
 
 
 class OutputCapture:
@@ -27,10 +34,11 @@ class OutputCapture:
         self._folding = ReturnFolding(self._bounded)
         self._total = 0
 
-    def feed(self, data: bytes) -> None:
-        """Take the next bytes."""
-        self._total += len(data)
-        self._folding.feed(data)
+    def feed(self, data: bytes | bytearray, size: int | None = None) -> None:
+        """Take the next bytes: the first ``size`` of ``data``, which is not kept and may be used again."""
+        size = len(data) if size is None else size
+        self._total += size
+        self._folding.feed(data, size)
 
     def captured(self) -> Captured:
         """What is kept; ends the capture."""
@@ -56,28 +64,26 @@ class BoundedBytes:
         self._head = bytearray()
         self._tail = bytearray()
         self._dropped_lines = 0
+        self._looked_up = bytearray()
         self.length = 0
 
-    def append(self, data: bytes) -> None:
-        """Add bytes at the end."""
-        self.length += len(data)
-        room = self._limits.head_bytes - len(self._head)
+    def append(self, data: bytes | bytearray, size: int) -> None:
+        """Add the first ``size`` bytes of ``data`` at the end."""
+        start = 0
         # Bytes behind a gap never join the head, also when taking back has made room in it.
-        if room > 0 and self.length - len(data) == len(self._head):
-            self._head += data[:room]
-            data = data[room:]
-        if not data:
-            return
+        if self.length == len(self._head):
+            start = min(size, self._limits.head_bytes - self.length)
+            self._head.extend(memoryview(data)[:start])
+        self.length += size
         keep = self._limits.tail_bytes
-        if len(data) >= keep:
-            self._drop(bytes(self._tail))
-            self._drop(data[: len(data) - keep])
-            self._tail = bytearray(data[len(data) - keep :])
+        if size - start >= keep:
+            self._drop(self._tail, 0, len(self._tail))
+            self._drop(data, start, size - keep)
+            self._tail[:] = memoryview(data)[size - keep : size]
             return
-        self._tail += data
+        self._tail.extend(memoryview(data)[start:size])
         if len(self._tail) > 2 * keep:
-            self._drop(bytes(self._tail[:-keep]))
-            del self._tail[:-keep]
+            self._drop_front(len(self._tail) - keep)
 
     def take_back(self, length: int) -> None:
         """Forget all but the first ``length`` bytes; what is forgotten has no line feed in it."""
@@ -94,8 +100,7 @@ class BoundedBytes:
         """
         excess = len(self._tail) - self._limits.tail_bytes
         if excess > 0:
-            self._drop(bytes(self._tail[:excess]))
-            del self._tail[:excess]
+            self._drop_front(excess)
         head, tail = bytes(self._head), bytes(self._tail)
         if len(head) + len(tail) == self.length:
             return head + tail, b"", 0
@@ -103,10 +108,18 @@ class BoundedBytes:
         lines = self._dropped_lines + head.count(b"\n", head_end) + tail.count(b"\n", 0, tail_start)
         return head[:head_end], tail[tail_start:], lines
 
-    def _drop(self, data: bytes) -> None:
+    def _drop_front(self, size: int) -> None:
+        self._drop(self._tail, 0, size)
+        del self._tail[:size]
+
+    def _drop(self, data: bytes | bytearray, start: int, end: int) -> None:
         # Adding up a table's ones takes the same time whatever the bytes are, and a tenth of what counting takes.
-        if data:
-            self._dropped_lines += _byte_sum(_translate(data, _LINE_FEEDS))
+        if len(self._looked_up) < _COUNTED_BYTES and start < end:
+            self._looked_up = bytearray(_COUNTED_BYTES)
+        for at in range(start, end, _COUNTED_BYTES):
+            stop = min(at + _COUNTED_BYTES, end)
+            _translate(data, _LINE_FEEDS, start=at, end=stop, out=self._looked_up)
+            self._dropped_lines += _byte_sum(memoryview(self._looked_up)[: stop - at])
 
 
 def _end_of_whole(head: bytes) -> int:

@@ -6,7 +6,9 @@ and so do those at the very end of the output: ``50%\r100%\r`` shows ``100%``.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Final, Protocol
+
+_RETURN: Final = ord("\r")
 
 
 class TakesBack(Protocol):
@@ -17,8 +19,8 @@ class TakesBack(Protocol):
         """How many bytes it has been given and not taken back."""
         ...
 
-    def append(self, data: bytes) -> None:
-        """Add bytes at the end."""
+    def append(self, data: bytes | bytearray, size: int) -> None:
+        """Add the first ``size`` bytes of ``data`` at the end, and keep no hold of it."""
         ...
 
     def take_back(self, length: int) -> None:
@@ -36,24 +38,29 @@ class ReturnFolding:
         self._returned = False
         self.folded = False
 
-    def feed(self, data: bytes) -> None:
-        """Take the next bytes."""
+    def feed(self, data: bytes | bytearray, size: int) -> None:
+        """Take the next bytes: the first ``size`` of ``data``, which is not kept."""
+        if self._returned or data.find(b"\r", 0, size) >= 0:
+            data = self._fold(bytes(memoryview(data)[:size]))
+            size = len(data)
+        line_end = data.rfind(b"\n", 0, size)
+        if line_end >= 0:
+            self._line_start = self._output.length + line_end + 1
+        self._output.append(data, size)
+
+    def _fold(self, data: bytes) -> bytes:
         if self._returned:
             data = data.lstrip(b"\r")
             if not data:
-                return
+                return data
             self._returned = False
             if data[0] != ord("\n"):
                 self._restart_line()
-        if b"\r" in data:
-            data = self._fold(data)
-        line_end = data.rfind(b"\n")
-        if line_end >= 0:
-            self._line_start = self._output.length + line_end + 1
-        self._output.append(data)
+        return self._fold_lines(data)
 
-    def _fold(self, data: bytes) -> bytes:
-        data = data.replace(b"\r\n", b"\n")
+    def _fold_lines(self, data: bytes) -> bytes:
+        if b"\n" in data:  # which is found out much sooner than that two bytes are not there
+            data = data.replace(b"\r\n", b"\n")
         whole = data.rstrip(b"\r")
         self._returned = len(whole) != len(data)
         pieces: list[bytes] = []
@@ -62,9 +69,11 @@ class ReturnFolding:
         while found >= 0:
             end = whole.find(b"\n", found)
             end = len(whole) if end < 0 else end
-            # From the first carriage return of the line to its last that something follows.
-            overwritten = whole[found:end].rstrip(b"\r")
-            last = overwritten.rfind(b"\r")
+            text_end = end
+            if whole[end - 1] == _RETURN:
+                text_end = found + len(whole[found:end].rstrip(b"\r"))
+            # The last carriage return that something follows on its line.
+            last = whole.rfind(b"\r", found, text_end)
             if last < 0:
                 pieces.append(whole[done:found])
             else:
@@ -74,8 +83,8 @@ class ReturnFolding:
                     self._restart_line()
                 else:
                     pieces.append(whole[done:start])
-                pieces.append(overwritten[last + 1 :])
-                self.folded = self.folded or found > start or bool(overwritten[:last].strip(b"\r"))
+                pieces.append(whole[last + 1 : text_end])
+                self.folded = self.folded or found > start or bool(whole[found:last].strip(b"\r"))
             done = end
             found = whole.find(b"\r", end)
         pieces.append(whole[done:])

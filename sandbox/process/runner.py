@@ -51,7 +51,7 @@ def run_invocation(
         )
     began = time.monotonic()
     capture = OutputCapture(limits)
-    running = _started(invocation, capture.feed if sink is None else _both(capture.feed, sink), wrapped)
+    running = _started(invocation, _taker(capture, sink), wrapped)
     with running:
         how = running.until_it_ends(began + timeout_s, is_cancelled)
         if how == "exited":
@@ -73,7 +73,9 @@ def run_invocation(
     )
 
 
-def _started(invocation: Invocation, take: Callable[[bytes], None], wrapped: WrappedCommand | None) -> RunningCommand:
+def _started(
+    invocation: Invocation, take: Callable[[bytearray, int], None], wrapped: WrappedCommand | None
+) -> RunningCommand:
     pipe = open_output_pipe()
     known = False
     try:
@@ -96,9 +98,12 @@ def _started(invocation: Invocation, take: Callable[[bytes], None], wrapped: Wra
     return RunningCommand(leader, pipe.read_fd, pipe.inode, since_ticks=since, take=take, wrapped=wrapped)
 
 
-def _both(first: Callable[[bytes], None], second: Callable[[bytes], None]) -> Callable[[bytes], None]:
-    def take(data: bytes) -> None:
-        first(data)
-        second(data)
+def _taker(capture: OutputCapture, sink: Callable[[bytes], None] | None) -> Callable[[bytearray, int], None]:
+    if sink is None:
+        return capture.feed
+
+    def take(data: bytearray, size: int) -> None:
+        capture.feed(data, size)
+        sink(bytes(memoryview(data)[:size]))
 
     return take

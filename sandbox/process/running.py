@@ -34,7 +34,9 @@ _LATE_WRITERS_S: Final = 0.1
 """How long the end of the output is waited for, once the leader has ended: ``>(tee log)`` writes a little longer."""
 
 _GUARD_CHECK_S: Final = 1.0
+_FIRST_READ_BYTES: Final = 16 * 1024
 _READ_BYTES: Final = 256 * 1024
+_LET_FILL_S: Final = 0.0003
 
 # Without a descriptor for the process its end is looked for more and more seldom.
 _FIRST_LOOK_S: Final = 0.0005
@@ -44,7 +46,7 @@ _LOOK_S: Final = 0.01
 class RunningCommand:
     """A started command, from its first moment; leaving its context lets go of it, and kills what should not be left.
 
-    ``take`` gets every byte of the output.
+    ``take`` gets every byte of the output: so many of a buffer that is used again.
     """
 
     def __init__(
@@ -54,7 +56,7 @@ class RunningCommand:
         pipe_inode: int,
         *,
         since_ticks: int,
-        take: Callable[[bytes], None],
+        take: Callable[[bytearray, int], None],
         wrapped: WrappedCommand | None,
     ) -> None:
         self._leader = leader
@@ -66,6 +68,7 @@ class RunningCommand:
         self._process_fd: int | None = None
         self._poll = select.poll()
         self._poll.register(pipe_fd, select.POLLIN)
+        self._buffer = bytearray(_FIRST_READ_BYTES)
         self._at_end = False
         self._collected = False
         self._look_s = _FIRST_LOOK_S
@@ -145,19 +148,23 @@ class RunningCommand:
             timeout_s = min(timeout_s, self._look_s)
             self._look_s = min(2 * self._look_s, _LOOK_S)
         ready = [fd for fd, _ in self._poll.poll(timeout_s * 1_000)]
-        if self._pipe_fd in ready:
-            self._read(_READ_BYTES)
+        if self._pipe_fd in ready and 0 < self._read() < _READ_BYTES // 2 and len(self._buffer) == _READ_BYTES:
+            # A flood that comes in drops would wake this thread for each.
+            time.sleep(_LET_FILL_S)
         if not self._collected and (self._process_fd is None or self._process_fd in ready):
             self._collect()
 
-    def _read(self, most: int) -> int:
-        data = os.read(self._pipe_fd, most)
-        if data:
-            self._take(data)
+    def _read(self, most: int = _READ_BYTES) -> int:
+        # One buffer for all, because memory that is new each time costs more than what is done with it.
+        size = os.readv(self._pipe_fd, [memoryview(self._buffer)[:most]])
+        if size:
+            self._take(self._buffer, size)
+            if size == len(self._buffer) < _READ_BYTES:
+                self._buffer = bytearray(_READ_BYTES)
         else:
             self._at_end = True
             self._poll.unregister(self._pipe_fd)
-        return len(data)
+        return size
 
     def _read_present(self) -> None:
         """Read what is in the pipe now, but not what is written meanwhile: that may never stop."""
@@ -165,7 +172,7 @@ class RunningCommand:
         ioctl(self._pipe_fd, FIONREAD, present)
         remaining = present[0]
         while remaining > 0 and not self._at_end:
-            remaining -= self._read(min(remaining, _READ_BYTES))
+            remaining -= self._read(remaining)
         if not self._at_end:
             self._look(0)
 
@@ -213,8 +220,10 @@ class RunningCommand:
     def _give_up(self) -> None:
         """End it at once and look at nothing any more."""
         self._take = _drop
-        self._kill()
-        self._let_go()
+        try:
+            self._kill()
+        finally:
+            self._let_go()
 
     def _let_go(self) -> None:
         self._close_process_fd()
@@ -241,5 +250,5 @@ class RunningCommand:
             self._process_fd = None
 
 
-def _drop(data: bytes) -> None:
-    del data
+def _drop(data: bytearray, size: int) -> None:
+    del data, size

@@ -36,8 +36,8 @@ class Whole:
     def length(self) -> int:
         return len(self.data)
 
-    def append(self, data: bytes) -> None:
-        self.data += data
+    def append(self, data: bytes | bytearray, size: int) -> None:
+        self.data += data[:size]
 
     def take_back(self, length: int) -> None:
         assert b"\n" not in self.data[length:]
@@ -56,7 +56,7 @@ def test_progress_is_folded_to_what_a_terminal_would_show_in_any_cut(pieces: lis
     whole = Whole()
     folding = ReturnFolding(whole)
     for piece in pieces:
-        folding.feed(piece)
+        folding.feed(piece, len(piece))
     expected = as_a_terminal_leaves_it(b"".join(pieces))
     assert whole.data == expected
     visible = b"".join(pieces).replace(b"\r", b"")
@@ -141,7 +141,7 @@ def test_a_run_of_carriage_returns_takes_no_longer_than_its_length() -> None:
 
 def test_bytes_behind_a_gap_do_not_join_the_head_when_a_line_is_taken_back() -> None:
     bounded = BoundedBytes(CaptureLimits(head_bytes=4, tail_bytes=2))
-    bounded.append(b"a\nbcdefghi")
+    bounded.append(b"a\nbcdefghi and more", 10)
     bounded.take_back(8)
-    bounded.append(b"Z")
+    bounded.append(bytearray(b"Z"), 1)
     assert bounded.pieces() == (b"a\nbc", b"Z", 0)
