@@ -24,6 +24,7 @@ from ..limits import (
 )
 from ..support.admitted import admitted_plan
 from ..support.blocking import run_blocking
+from ..support.descriptor_path import LISTING_FLAGS
 from ..support.editor_note import editor_note
 from ..support.glob_pattern import GlobPattern
 from ..support.grep.dialect import read_pattern
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
 
     from ..contract import CancellationToken
     from ..support.located import Located
-
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class GrepInput(BaseModel):
@@ -202,7 +201,7 @@ def _answer(search: _Search, token: CancellationToken) -> Answer:
     if located.kind != "directory":
         return search.searches.run(_order(search), located.require_file(), token)
     try:
-        descriptor = os.open(located.name or ".", _DIRECTORY, dir_fd=located.anchor_fd)
+        descriptor = os.open(located.name or ".", LISTING_FLAGS, dir_fd=located.anchor_fd)
     except OSError as error:
         raise ToolFailure(f"{printable(located.path)}: cannot be searched {why_unread(error)}.") from error
     try:

@@ -21,17 +21,18 @@ import errno
 import os
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
-from ..errors import PathRefusedError, PlanOutdatedError, ToolFailure
+from ..errors import PlanOutdatedError
 from .before_state import (
-    READ_ONLY_DISK,
+    locked_directory,
     open_current,
     outdated,
     require_same_directory,
     require_untouched,
     require_writable,
     same_content,
+    system_refusal,
 )
 from .descriptor_path import DIRECTORY_FLAGS
 from .directory_lock import directory_lock
@@ -75,12 +76,7 @@ def replace_file(
         ToolFailure: it cannot be written; the file is unchanged, and the text says why and what to do.
     """
     views = _views(expected)
-    assert located.parent_fd is not None
-    with (
-        _failures_told(located.path, "the file is unchanged"),
-        directory_lock(located.parent_fd, os.path.dirname(located.path), token) as held,
-    ):
-        require_same_directory(located)
+    with _failures_told(located.path, "the file is unchanged"), locked_directory(located, token) as held:
         notes = _prepared(held)
         try:
             return _replace(located, parts, views, notes, last_look, anonymous=True)
@@ -235,18 +231,11 @@ def _failures_told(path: str, outcome: str) -> Generator[None, None, None]:
     try:
         yield
     except OSError as error:
-        _tell(path, outcome, error)
-
-
-def _tell(path: str, outcome: str, error: OSError) -> NoReturn:
-    number = error.errno or 0
-    if number in {errno.ENOENT, errno.ESTALE}:
-        raise PlanOutdatedError(
-            f"{printable(path)}: its directory was removed since the change was prepared."
-        ) from error
-    kind = PathRefusedError if number in {errno.EACCES, errno.EPERM, errno.EROFS} else ToolFailure
-    advice = _ADVICE.get(number, "Find out why before trying again.")
-    raise kind(f"{printable(path)}: cannot be written ({error.strerror or error}); {outcome}. {advice}") from error
+        if error.errno in {errno.ENOENT, errno.ESTALE}:
+            raise PlanOutdatedError(
+                f"{printable(path)}: its directory was removed since the change was prepared."
+            ) from error
+        raise system_refusal(path, error, cannot="cannot be written", outcome=outcome, advice=_ADVICE) from error
 
 
 _PERMISSION = (
@@ -258,12 +247,9 @@ _ADVICE = {
     errno.ENOSPC: "The disk is full: free some space, then try again.",
     errno.EDQUOT: "The disk quota is used up: free some space, then try again.",
     errno.EFBIG: "It would be over the file-size limit of this process or file system; write less, or raise the limit.",
-    errno.EROFS: READ_ONLY_DISK,
     errno.EACCES: _PERMISSION,
     errno.EPERM: _PERMISSION,
     errno.EBUSY: _BUSY,
     errno.EXDEV: _BUSY,
     errno.ENAMETOOLONG: "Use a shorter name.",
-    errno.EMFILE: "This process has too many open files; try again later.",
-    errno.ENFILE: "The system has too many open files; try again later.",
 }

@@ -5,15 +5,19 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from ..errors import PathRefusedError, PlanOutdatedError
+from ..errors import PathRefusedError, PlanOutdatedError, ToolFailure
 from .descriptor_path import descriptor_path, descriptors_have_paths
+from .directory_lock import directory_lock
 from .located import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
+    from ..contract import CancellationToken
+    from .directory_lock import Held
     from .located import Located
 
 COMPARE_BYTES: Final = 256 * 1024
@@ -37,6 +41,28 @@ def require_same_directory(located: Located) -> None:
         actual = None
     if actual != expected:
         raise outdated(located, "its directory was moved or removed")
+
+
+@contextmanager
+def locked_directory(located: Located, token: CancellationToken | None) -> Generator[Held]:
+    """Hold the lock of the directory of the located name; ``token`` ends the wait early.
+
+    Raises:
+        PlanOutdatedError: it was moved or removed.
+        ToolFailure: another writer does not let go of it.
+        OSError: whatever else locking may raise.
+    """
+    with directory_lock(located.anchor_fd, os.path.dirname(located.path), token) as held:
+        require_same_directory(located)
+        yield held
+
+
+def system_refusal(path: str, error: OSError, *, cannot: str, outcome: str, advice: Mapping[int, str]) -> ToolFailure:
+    """The error for what the system does not do; ``advice`` is what to do then, by the error's number."""
+    number = error.errno or 0
+    kind = PathRefusedError if number in {errno.EACCES, errno.EPERM, errno.EROFS} else ToolFailure
+    told = advice.get(number) or _ADVICE.get(number, "Find out why before trying again.")
+    return kind(f"{printable(path)}: {cannot} ({error.strerror or error}); {outcome}. {told}")
 
 
 def open_current(located: Located) -> tuple[int, os.stat_result]:
@@ -72,13 +98,18 @@ def require_writable(located: Located) -> None:
     effective = os.access in os.supports_effective_ids
     if not os.access(located.name, os.W_OK, dir_fd=located.anchor_fd, effective_ids=effective):
         read_only_disk = os.fstatvfs(located.anchor_fd).f_flag & os.ST_RDONLY
-        advice = READ_ONLY_DISK if read_only_disk else "Its permissions have to be changed first."
+        advice = _READ_ONLY_DISK if read_only_disk else "Its permissions have to be changed first."
         raise PathRefusedError(
             f"{printable(located.path)}: is read-only for this process; the file is unchanged. {advice}"
         )
 
 
-READ_ONLY_DISK: Final = "The file system is read-only; name a file on one that can be written."
+_READ_ONLY_DISK: Final = "The file system is read-only; name a file on one that can be written."
+_ADVICE: Final = {
+    errno.EROFS: _READ_ONLY_DISK,
+    errno.EMFILE: "This process has too many open files; try again later.",
+    errno.ENFILE: "The system has too many open files; try again later.",
+}
 
 
 def same_content(fd: int, expected: Sequence[memoryview]) -> bool:

@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Final
 
 from ..errors import PathRefusedError, PlanOutdatedError, ToolFailure
 from .before_state import (
-    READ_ONLY_DISK,
+    locked_directory,
     open_current,
     outdated,
     require_same_directory,
     require_untouched,
     require_writable,
     same_content,
+    system_refusal,
 )
-from .directory_lock import directory_lock
+from .descriptor_path import LISTING_FLAGS
 from .located import printable
 
 if TYPE_CHECKING:
@@ -113,9 +114,8 @@ def count_entries(located: Located) -> int:
         PlanOutdatedError: it is no directory any more.
         PathRefusedError: it cannot be read.
     """
-    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
-        fd = os.open(located.name, flags, dir_fd=located.parent_fd)
+        fd = os.open(located.name, LISTING_FLAGS, dir_fd=located.parent_fd)
     except OSError as error:
         if error.errno in _SOMETHING_ELSE:
             raise outdated(located, "it was removed or replaced") from None
@@ -132,10 +132,8 @@ def count_entries(located: Located) -> int:
 
 @contextmanager
 def _locked_directory(located: Located, token: CancellationToken | None) -> Generator[Held]:
-    assert located.parent_fd is not None
     try:
-        with directory_lock(located.parent_fd, os.path.dirname(located.path), token) as held:
-            require_same_directory(located)
+        with locked_directory(located, token) as held:
             yield held
     except OSError as error:
         raise _failure(located, error) from error
@@ -156,10 +154,9 @@ def _failure(located: Located, error: OSError) -> ToolFailure | PlanOutdatedErro
     number = error.errno or 0
     if number in _SOMETHING_ELSE:
         return outdated(located, _SOMETHING_ELSE[number])
-    kind = PathRefusedError if number in {errno.EACCES, errno.EPERM, errno.EROFS} else ToolFailure
-    advice = _ADVICE.get(number, "Find out why before trying again.")
-    why = error.strerror or error
-    return kind(f"{printable(located.path)}: cannot be deleted ({why}); nothing was deleted. {advice}")
+    return system_refusal(
+        located.path, error, cannot="cannot be deleted", outcome="nothing was deleted", advice=_ADVICE
+    )
 
 
 _SOMETHING_ELSE: Final = {
@@ -175,8 +172,5 @@ _PERMISSION: Final = "The permissions of its directory (or an attribute of its o
 _ADVICE: Final = {
     errno.EACCES: _PERMISSION,
     errno.EPERM: _PERMISSION,
-    errno.EROFS: READ_ONLY_DISK,
     errno.EBUSY: "It is a mount point, or in use by the system; unmount it first.",
-    errno.EMFILE: "This process has too many open files; try again later.",
-    errno.ENFILE: "The system has too many open files; try again later.",
 }

@@ -10,6 +10,9 @@ from typing import Final
 # Directories are opened as anchors only, where the system has such a thing: that needs no read permission.
 DIRECTORY_FLAGS: Final = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
 
+LISTING_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+"""For a directory that is to be listed, by its own name and not through a link."""
+
 _F_GETPATH: Final = 50
 _F_GETPATH_SIZE: Final = 1024
 

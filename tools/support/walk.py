@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from ..errors import PlanOutdatedError, ToolCancelledError
 from ..limits import PATH_MAX_CHARS
-from .descriptor_path import proc_device
+from .descriptor_path import LISTING_FLAGS, proc_device
 from .ignore_rules import NO_RULES, SPECIAL_NAMES, IgnoreReader, rules_above
 from .located import kind_of, printable
 
@@ -38,7 +38,6 @@ PRUNED: Final = frozenset({".git", "node_modules"})
 SLICE_NAMES: Final = 1_024
 _OPEN_DIRECTORIES: Final = 32
 _NAMED_MAX: Final = 20
-_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _GONE: Final = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}
 
 
@@ -324,7 +323,7 @@ class Walk:
         try:
             if parent.fd < 0:
                 self._unpark()
-            fd = os.open(name, _FLAGS, dir_fd=parent.fd)
+            fd = os.open(name, LISTING_FLAGS, dir_fd=parent.fd)
         except OSError as error:
             if error.errno in {errno.EMFILE, errno.ENFILE}:
                 raise
@@ -356,7 +355,7 @@ class Walk:
         try:
             for index in range(at + 1, last + 1):
                 frame = self._stack[index]
-                below = os.open(frame.name, _FLAGS, dir_fd=fd)
+                below = os.open(frame.name, LISTING_FLAGS, dir_fd=fd)
                 os.close(fd)
                 fd = below
                 if index >= kept_from:
@@ -401,7 +400,7 @@ class _Frame:
 def _open_start(located: Located) -> int:
     """Open the directory that was located, if it still has its name; raises as ``Walk.slices`` does."""
     try:
-        fd = os.open(located.name or ".", _FLAGS, dir_fd=located.anchor_fd)
+        fd = os.open(located.name or ".", LISTING_FLAGS, dir_fd=located.anchor_fd)
     except OSError as error:
         if error.errno not in _GONE:
             raise

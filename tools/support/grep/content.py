@@ -8,9 +8,10 @@ import os
 import stat
 from typing import Final, Literal, TypeAlias
 
+from ..descriptor_path import LISTING_FLAGS
+
 Reason: TypeAlias = Literal["binary", "too large", "unreadable", "changed", "too slow", "too much memory"]
 
-_DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _SMALL_BYTES: Final = 64 * 1024
 _GONE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO, errno.EAGAIN})
@@ -37,7 +38,7 @@ def open_directory(top_fd: int, path: str) -> int:
         try:
             if name in {"", ".", ".."}:
                 raise FileNotFoundError(errno.ENOENT, "is no path below a directory", path)
-            below = os.open(name, _DIRECTORY, dir_fd=fd)
+            below = os.open(name, LISTING_FLAGS, dir_fd=fd)
         finally:
             os.close(fd)
         fd = below

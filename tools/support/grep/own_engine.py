@@ -11,6 +11,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
 from ...contract import CancellationToken
+from ..descriptor_path import LISTING_FLAGS
 from ..glob_pattern import GlobPattern
 from ..left_out import FirstNames, left_out
 from ..walk import Walk
@@ -134,7 +135,7 @@ class OwnEngine:
         return taken
 
     def _with_crew(self, slices: Iterator[Slice]) -> Found:
-        fd = os.open(self._located.name or ".", os.O_RDONLY | os.O_DIRECTORY, dir_fd=self._located.anchor_fd)
+        fd = os.open(self._located.name or ".", LISTING_FLAGS, dir_fd=self._located.anchor_fd)
         try:
             with Crew(fd, self._matcher, self._order.max_file_bytes, counts=self._counts) as crew:
                 for part in slices:
