@@ -10,46 +10,19 @@ from typing import Any
 
 import pytest
 from openbuffer.tools import (
-    FunctionTool,
-    InvocationResult,
-    Plan,
     ToolContext,
 )
 from openbuffer.tools.host import create_delete_tool
 from openbuffer.tools.support import deleting
+
+from .delete_desk import delete, planned, tree, workspace
 
 pytestmark = pytest.mark.contract("F11")
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    real = Path(os.path.realpath(tmp_path)) / "ws"
-    real.mkdir()
-    (real / "f.txt").write_bytes(b"a\nb\nc")
-    return real
-
-
-async def delete(root: Path, path: str = "f.txt", **options: Any) -> InvocationResult:
-    result = await create_delete_tool(cwd=root, **options).execute({"path": path})
-    assert result.invocation is not None
-    assert result.success == result.invocation.success
-    return result.invocation
-
-
-async def planned(tool: FunctionTool, path: str = "f.txt", context: ToolContext | None = None) -> Plan:
-    return await tool.prepare(tool.validate({"path": path}), context or ToolContext())
-
-
-def tree(root: Path) -> dict[str, str]:
-    """What is below a root, links and contents told."""
-    found: dict[str, str] = {}
-    for path in sorted(root.rglob("*")):
-        name = str(path.relative_to(root))
-        if path.is_symlink():
-            found[name] = f"-> {os.readlink(path)}"
-        else:
-            found[name] = path.read_text() if path.is_file() else "dir" if path.is_dir() else "special"
-    return found
+    return workspace(tmp_path)
 
 
 # --- what is deleted -----------------------------------------------------------------------------------------------
