@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import stat
 from typing import TYPE_CHECKING, Final
@@ -61,7 +62,8 @@ def _look_into(root_fd: int, below: str, host_wrote: AbstractSet[tuple[str, str]
     try:
         found = os.fstat(descriptor)
         if stat.S_ISDIR(found.st_mode):
-            names = os.listdir(descriptor)
+            with os.scandir(descriptor) as entries:
+                names = [entry.name for entry in itertools.islice(entries, ENTRIES_MAX)]
             return [f"{below}/{name}" for name in names] if below.count("/") < DEPTH_MAX and names else None
         is_plain = stat.S_ISREG(found.st_mode) and found.st_nlink == 1 and found.st_size <= FILE_MAX_BYTES
         if not is_plain or found.st_mode & 0o6111:

@@ -145,7 +145,8 @@ def _open_for_command(root: str, stack: ExitStack) -> Place:
 def _begin(journal: Journal, places: Sequence[Place], longest_s: float) -> tuple[Record, list[Record]]:
     now_ns = time.time_ns()
     with journal.locked():
-        running, dead = journal.running_and_dead()
+        running, all_dead = journal.running_and_dead()
+        dead = _of_these_places(all_dead, places)
         openings = sorted([*running, *(record.opening for record in dead)], key=lambda opening: opening.started_ns)
         earlier = [root for opening in openings for root in opening.roots]
         try:
@@ -164,6 +165,18 @@ def _begin(journal: Journal, places: Sequence[Place], longest_s: float) -> tuple
             raise SandboxError(
                 f"how the protected files stand before the command could not be noted ({error}); it was not run."
             ) from error
+
+
+def _of_these_places(dead: Sequence[Record], places: Sequence[Place]) -> list[Record]:
+    """The dead commands of the same directories; those of others are left to whoever works there."""
+    inodes = {os.fstat(place.descriptor).st_ino for place in places}
+    mine: list[Record] = []
+    for record in dead:
+        if any(root.inode in inodes for root in record.opening.roots):
+            mine.append(record)
+        else:
+            record.release()
+    return mine
 
 
 def _ended(record: Record, places: Sequence[Place], journal: Journal, quarantine: Place) -> list[str]:

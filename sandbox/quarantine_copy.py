@@ -7,6 +7,7 @@ a tree that is deeper, larger or slower than the bounds, or holds what cannot be
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import stat
 import time
@@ -22,6 +23,8 @@ COPY_MAX_DEPTH: Final = 64
 """Levels of directories; two descriptors are open for each."""
 
 COPY_MAX_S: Final = 10.0
+"""For all trees of one root together."""
+
 _PIECE_BYTES: Final = 1024 * 1024
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _READ_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -52,7 +55,7 @@ class Copied:
         if self.bytes > COPY_MAX_BYTES:
             raise CopyRefused(f"it holds more than {COPY_MAX_BYTES // 2**20} MiB")
         if time.monotonic() > self.deadline:
-            raise CopyRefused(f"copying it takes longer than {COPY_MAX_S:g} s")
+            raise CopyRefused(f"copying takes longer than {COPY_MAX_S:g} s")
 
 
 @dataclass(slots=True)
@@ -65,8 +68,10 @@ class _Level:
     names: list[str]
 
 
-def carry_tree(source_fd: int, name: str, target_fd: int, target_name: str) -> str:
+def carry_tree(source_fd: int, name: str, target_fd: int, target_name: str, deadline: float) -> str:
     """Copy ``name`` from one open directory to ``target_name`` in another, then remove it; nothing may be in the way.
+
+    ``deadline`` is one of the monotonic clock.
 
     Returns:
         Empty, or a clause that says what of the source is still there beside the whole copy.
@@ -75,7 +80,7 @@ def carry_tree(source_fd: int, name: str, target_fd: int, target_name: str) -> s
         CopyRefused: it cannot be copied; the source is as it was and nothing of a copy is left.
         OSError: as before, by a failure of the system.
     """
-    copied = Copied(deadline=time.monotonic() + COPY_MAX_S)
+    copied = Copied(deadline=deadline)
     try:
         _copy_tree(source_fd, name, target_fd, target_name, copied)
     except BaseException:
@@ -294,7 +299,10 @@ def _remove_entry(directory_fd: int, name: str, copied: Copied | None, stack: li
         if found.st_mode & 0o300 != 0o300:
             _make_writable(directory_fd, name)
     descriptor = open_directory(directory_fd, name)
-    stack.append(_Clearing(descriptor, directory_fd, name, os.listdir(descriptor)[: COPY_MAX_ENTRIES + 1]))
+    clearing = _Clearing(descriptor, directory_fd, name, [])
+    stack.append(clearing)
+    with os.scandir(descriptor) as entries:
+        clearing.names.extend(entry.name for entry in itertools.islice(entries, COPY_MAX_ENTRIES + 1))
     return 0
 
 

@@ -104,7 +104,7 @@ class Record:
 
     def release(self) -> None:
         """Let go of the lock: to others the record is then a dead command's."""
-        os.close(self.descriptor)
+        _let_go(self.descriptor)
 
 
 class Journal:
@@ -132,7 +132,7 @@ class Journal:
                 time.sleep(0.002)
             yield
         finally:
-            os.close(descriptor)
+            _let_go(descriptor)
 
     def open_record(self, opening: Opening) -> Record:
         """Write a new record and hold it. Called under ``locked``.
@@ -227,6 +227,16 @@ def _try_lock(descriptor: int) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+def _let_go(descriptor: int) -> None:
+    import fcntl  # noqa: PLC0415  as above
+
+    try:
+        # Closing alone would keep the lock for as long as a process that was forked meanwhile holds the descriptor.
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+    finally:
+        os.close(descriptor)
 
 
 def _write_line(descriptor: int, line: BaseModel) -> None:

@@ -43,12 +43,12 @@ class Place:
 
 
 def move_out(
-    root: Place, name: str, quarantine: Place, moved_name: str, set_aside: Callable[[str], None]
+    root: Place, name: str, quarantine: Place, moved_name: str, set_aside: Callable[[str], None], deadline: float
 ) -> Moved | None:
     """Move ``name`` out of the root into the quarantine; None when it is not there any more.
 
     ``moved_name`` is what it is called there; no other command uses it. ``set_aside`` is called with its new name
-    before an entry gets one in the root.
+    before an entry gets one in the root. After ``deadline``, of the monotonic clock, nothing is copied any more.
 
     Raises:
         OSError: it cannot be moved at all; it is where it was.
@@ -67,17 +67,17 @@ def move_out(
                 os.rename(name, aside, src_dir_fd=root.descriptor, dst_dir_fd=root.descriptor)
             except FileNotFoundError:
                 return None
-            return carry_aside(root, aside, quarantine, moved_name)
+            return carry_aside(root, aside, quarantine, moved_name, deadline)
     return Moved(path=os.path.join(quarantine.path, moved_name))
 
 
-def carry_aside(root: Place, aside: str, quarantine: Place, moved_name: str) -> Moved:
+def carry_aside(root: Place, aside: str, quarantine: Place, moved_name: str, deadline: float) -> Moved:
     """Carry what was renamed in the root to the quarantine, within bounds."""
     moved_name = _free_name(quarantine.descriptor, moved_name)
     here = os.path.join(root.path, aside)
     try:
         with may_be_changed(root.descriptor):
-            left = carry_tree(root.descriptor, aside, quarantine.descriptor, moved_name)
+            left = carry_tree(root.descriptor, aside, quarantine.descriptor, moved_name, deadline)
     except CopyRefused as refusal:
         return Moved(path=here, aside=aside, because=str(refusal))
     except OSError as error:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from .protected import PROTECTED_NAMES, has_bare_shape
+from .quarantine_copy import COPY_MAX_S
 from .quarantine_moves import Moved, Place, carry_aside, may_be_changed, move_out
 from .quarantine_states import NameState, RootState, look, unpack
 
@@ -41,6 +43,7 @@ class Settling:
     may_restore: bool = True
     notes: list[str] = field(default_factory=list[str])
     _failed: set[str] = field(default_factory=set[str])
+    _deadline: float = field(default_factory=lambda: time.monotonic() + COPY_MAX_S)
 
     def settle(self) -> None:
         """Put right what can be; whatever cannot is told.
@@ -64,7 +67,7 @@ class Settling:
     def finish(self, name: str, aside: str) -> None:
         """Go on with an entry that a command of a killed owner had left under another name in the root."""
         if look(self.root.descriptor, aside).kind != "absent":
-            moved = carry_aside(self.root, aside, self.quarantine, f"{self.prefix}{name}")
+            moved = carry_aside(self.root, aside, self.quarantine, f"{self.prefix}{name}", self._deadline)
             self.notes.append(self._sentence(name, moved))
 
     def _settle_name(self, name: str) -> bool:
@@ -88,6 +91,7 @@ class Settling:
                 self.quarantine,
                 f"{self.prefix}{name}",
                 lambda aside: self.set_aside(name, aside),
+                self._deadline,
             )
         except OSError as error:
             self._failed.add(name)

@@ -400,3 +400,13 @@ def test_a_line_end_in_a_name_does_not_make_a_line_of_the_note(tmp_path: Path) -
     (note,) = watch.notes
     assert "a\\n\\xff/.git" in note
     assert note.isprintable()
+
+
+@pytest.mark.usefixtures("far_away")
+def test_many_trees_that_have_to_be_copied_share_one_time(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("openbuffer.sandbox.quarantine_settling.COPY_MAX_S", -1.0)
+    with world.command():
+        (world.root / ".git").mkdir()
+        (world.root / ".envrc").write_text("evil")
+    assert sorted(path.name[36:] for path in world.root.iterdir()) == [".envrc", ".git"]
+    assert len(world.notes) == 2

@@ -88,6 +88,18 @@ def test_the_next_command_of_another_server_finishes_it_too(
     assert len(watch.notes) == 1
 
 
+def test_a_command_elsewhere_leaves_it_to_those_who_work_there(
+    root: Path, state: Path, killed_server: Callable[..., None], tmp_path: Path
+) -> None:
+    killed_server("open('.mcp.json', 'w').write('evil')")
+    (tmp_path / "other").mkdir()
+    with Quarantine(str(state)).around([str(tmp_path / "other")], longest_s=1) as watch:
+        pass
+    assert watch.notes == ()
+    assert (root / ".mcp.json").exists()
+    assert len(Quarantine(str(state)).sweep()) == 1
+
+
 def test_a_command_that_still_runs_is_not_swept_by_a_start(root: Path, state: Path) -> None:
     with Quarantine(str(state)).around([str(root)], longest_s=60):
         (root / ".mcp.json").write_text("evil")
