@@ -62,12 +62,15 @@ kill_sessions() {
   done
 }
 round=0
+empty=0
 while [ $round -lt 40 ]; do
   found=
   kill_groups
   # A group is also there when all of it is dead and not collected, which its processes tell where they can be read.
   if [ -d /proc/self/fd ]; then found=; kill_writers; kill_sessions; fi
-  [ -z "$found" ] && exit
+  # One that is just being started may be in none of the lists: a sandbox's first process is, while its maker dies.
+  if [ -n "$found" ]; then empty=0; else empty=$((empty + 1)); fi
+  [ $empty -ge 4 ] && exit
   round=$((round + 1))
   sleep 0.05
 done
