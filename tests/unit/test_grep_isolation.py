@@ -257,6 +257,9 @@ def test_nothing_is_shown_of_what_ripgrep_was_led_to_outside(tree: Path, tmp_pat
     (tree / "sub" / "link.txt").symlink_to(secret)
     paths = ("away/secret.txt", "sub/link.txt", "../outside/secret.txt", str(secret), "sub/../../outside/secret.txt")
     told = "".join(f"printf '%s\\0001\\n' {path}\n" for path in (*paths, "./a.txt"))
+    log = "rg: DEBUG|ignore::walk|x.rs:1: ignoring ./away/secret"
+    told += f"echo '{log}.o: Ignore(IgnoreMatch(Gitignore(x' >&2\necho '{log}.bin: found binary data at 1' >&2\n"
+    told += "echo 'rg: ./away/secret.key: Permission denied (os error 13)' >&2\nexit 2\n"
     (tmp_path / "rg").write_text(f"#!/bin/sh\n{told}")
     (tmp_path / "rg").chmod(0o755)
     searches = Searches(timeout_s=60)
@@ -264,6 +267,9 @@ def test_nothing_is_shown_of_what_ripgrep_was_led_to_outside(tree: Path, tmp_pat
     searches.close()
     assert (answer.files, answer.lines) == (1, 1)
     assert "secret" not in answer.body
+    assert "secret" not in "\n".join(answer.left_out)
+    for reason in ("1 binary file", "1 file that could not be read", "5 files that went away", "1 file or directory"):
+        assert any(line.startswith(reason) for line in answer.left_out), answer.left_out
     assert str(tree / "a.txt") in answer.body
 
 

@@ -119,3 +119,17 @@ def test_a_tree_that_has_just_changed_is_walked_every_time(tmp_path: Path) -> No
     for number in range(20):
         (tmp_path / f"{number}.txt").write_text("foo\n")
         assert searching.grep("foo").files == number + 1
+
+
+def test_of_a_tree_of_many_directories_and_few_files_little_is_kept(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(own_engine, "ALONE_FILES", 20)
+    for number in range(30):
+        (root / f"d{number}").mkdir()
+    monkeypatch.setattr(kept_texts, "_KEPT_MAX_BYTES", 10_000)
+    searching = desk("own", root)
+    for _ in range(2):
+        assert searching.grep("foo", mode="count").files == 3
+    assert not searching.searcher._standing._trees
+    assert len(searching.searcher._kept._directories) <= 20

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from .located import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from .walk import Tally
 
@@ -26,6 +26,10 @@ class FirstNames:
         """Take note of names in a directory; both relative to where the search began."""
         paths = (f"{directory}/{name}" if directory else name for name in names)
         self._paths = nsmallest(_MOST_NAMED, chain(self._paths, paths))
+
+    def name_only(self, is_known: Callable[[str], bool]) -> None:
+        """Forget the names that are not known."""
+        self._paths = [path for path in self._paths if is_known(path)]
 
     def words(self, count: int) -> str:
         """What follows the number: a colon, the names, how many more there are; nothing where none was noted."""

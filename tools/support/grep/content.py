@@ -64,11 +64,18 @@ class Beneath:
 
     def has_file(self, path: str) -> bool:
         """Whether there is such a file, with no link on the way."""
+        return stat.S_ISREG(self._mode(path))
+
+    def has_entry(self, path: str) -> bool:
+        """Whether there is something of this name, with no link on the way."""
+        return self._mode(path) != 0
+
+    def _mode(self, path: str) -> int:
         directory, _, name = path.rpartition("/")
         try:
-            return stat.S_ISREG(os.stat(name, dir_fd=self._directory(directory), follow_symlinks=False).st_mode)
+            return os.stat(name, dir_fd=self._directory(directory), follow_symlinks=False).st_mode
         except OSError:
-            return False
+            return 0
 
     def close(self) -> None:
         """Close what is kept open, but not the directory that was given."""

@@ -33,7 +33,12 @@ class KeptTexts:
 
     def of(self, directory: str) -> KeptDirectory:
         """Those of the files in a directory, by its absolute path with a slash."""
-        return KeptDirectory(self, self._directories.setdefault(directory, {}))
+        texts = self._directories.get(directory)
+        if texts is None:
+            texts = {}
+            if self.grow(len(directory) + _ENTRY_BYTES):
+                self._directories[directory] = texts
+        return KeptDirectory(self, texts)
 
     def grow(self, size: int) -> bool:
         """Whether so many bytes may be kept."""

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .content import NotSearchedError, Reason
 
 OutputMode: TypeAlias = Literal["files_with_matches", "content", "count"]
@@ -85,6 +87,11 @@ class Found:
         named = self.named.setdefault(reason, [])
         if len(named) < _MOST_NAMED:
             named.append((path, error.detail))
+
+    def name_only(self, is_known: Callable[[str], bool]) -> None:
+        """Keep the names that are known; the numbers stay."""
+        for reason, named in self.named.items():
+            self.named[reason] = [each for each in named if is_known(each[0])]
 
     def add(self, other: Found) -> None:
         """Take in what another process found."""

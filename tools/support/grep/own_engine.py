@@ -81,6 +81,8 @@ class OwnEngine:
             files = taken = 0
             for part in slices:
                 self._note(part)
+                if self._walk.tally.directories > ALONE_FILES:
+                    self.tree = None  # asking for each of them again would take as long as a walk
                 taken += self._alone(part, found)
                 files += len(part.files)
                 if files > ALONE_FILES or taken > ALONE_BYTES:

@@ -44,9 +44,20 @@ class Report:
             write(in_order(self._found.matched))
         finally:
             self._beneath.close()
+        if not self._is_sure:
+            # Where a directory was swapped for a link, names from outside may have been met; they are not told.
+            self._found.name_only(self.is_inside)
         self.answer.body = "\n".join(self._body)
         self.answer.left_out += reasons_of(self._found, self._order)
         return self.answer
+
+    def is_inside(self, path: str) -> bool:
+        """Whether there is something of this name below the top, with no link on the way."""
+        beneath = Beneath(self._top_fd)
+        try:
+            return beneath.has_entry(path)
+        finally:
+            beneath.close()
 
     def _put(self, *lines: str) -> bool:
         """Add lines, all or none; False where there is no room for them."""
@@ -136,7 +147,8 @@ def reasons_of(found: Found, order: Order) -> list[str]:
         named = sorted(found.named[reason])[:_NAMED]
         shown = ", ".join(_named(path, detail, reason) for path, detail in named)
         more = f" and {count - len(named)} more" if count > len(named) else ""
-        reasons.append(f"{what.format(most=order.max_file_bytes)}: {shown}{more}")
+        told = f": {shown}{more}" if named else ""
+        reasons.append(f"{what.format(most=order.max_file_bytes)}{told}")
     return reasons
 
 

@@ -142,8 +142,10 @@ class Searcher:
         keep_wanted(result.found, order.glob)
         if order.multiline:
             _count_again(result.found, order, matcher, descriptor)
-        answer = Report(order, result.found, matcher, descriptor, is_sure=False).write()
+        report = Report(order, result.found, matcher, descriptor, is_sure=False)
+        answer = report.write()
         answer.engine = "ripgrep"
+        result.ignored_names.name_only(report.is_inside)
         answer.left_out += reasons_of_ripgrep(result)
         return answer
 
