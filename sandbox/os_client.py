@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Final, Literal
 import anyio
 import anyio.to_thread
 
+from .auto_allow import AutoAllowance, AutoAllowRules
 from .bubblewrap import Descriptors, bubblewrap_argv
 from .confined import ConfinedCommand
 from .detect import OsSandboxDetection, temporary_places
 from .errors import SandboxError, SandboxUnavailableError
+from .exclusions import exclusion_of
 from .limits import EMPTY_TIMEOUT_S, RUN_OUTPUT_MAX_BYTES, SETUP_TIMEOUT_S, CommandLimits
 from .mounts import KERNEL_PLACES, Hidden, Layout, lies_in, own_places
 from .places import HiddenPlaces, WritablePlaces, hard_linked
@@ -46,7 +48,16 @@ class _Confinement:
 
     layout: Layout
     network: bool
-    words: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Places:
+    """The paths of the settings as they are on the host now. ``left_out``: a sentence for each that is not used."""
+
+    hidden: tuple[Hidden, ...]
+    allowed: tuple[str, ...]
+    left_out: tuple[str, ...]
+    writable: tuple[str, ...]
 
 
 class OsSandboxClient:
@@ -54,8 +65,9 @@ class OsSandboxClient:
 
     ``settings`` is called for every command. ``hidden_paths`` are unreadable whatever the settings say, and
     ``state_directory``, where the session's temporary directory lies, is one of them. A hidden path that does not exist
-    when a command starts is not hidden from that command: whoever names one makes it. ``environment`` is what ``run``
-    starts commands with.
+    when a command starts is not hidden from that command: whoever names one makes it. ``environment`` is what the shell
+    of a command is started with. ``home`` and ``configuration`` are where the user's programs have their settings: see
+    ``AutoAllowRules``.
     """
 
     filesystem: Final[Literal["shared"]] = "shared"
@@ -70,6 +82,8 @@ class OsSandboxClient:
         hidden_paths: Sequence[str] = (),
         limits: CommandLimits | None = None,
         environment: Callable[[], Mapping[str, str]] | None = None,
+        home: str | None = None,
+        configuration: Sequence[str] = (),
     ) -> None:
         self._detection = detection
         self._roots = tuple(dict.fromkeys(os.path.realpath(root) for root in roots))
@@ -81,6 +95,9 @@ class OsSandboxClient:
         self._writable_places = WritablePlaces(self._roots)
         self._hidden_places = HiddenPlaces()
         self._quarantine = Quarantine(state_directory)
+        self._auto_allow = AutoAllowRules(
+            self._roots, home=home or os.path.expanduser("~"), configuration=configuration
+        )
         self._scratch: Scratch | None = None
         self._lock = threading.Lock()
         self._filter = build_filter(detection.machine) if detection.available else b""
@@ -94,8 +111,26 @@ class OsSandboxClient:
         settings = self._settings()
         if not settings.enabled:
             return Containment(confined=False, by="", words="The sandbox is off.")
-        confinement = self._confinement(settings, command)
-        return Containment(confined=True, by=self._detection.name, words=confinement.words)
+        places = self._places(settings)
+        exclusion = exclusion_of(
+            command.line,
+            excluded=settings.excluded_commands,
+            environment=self._environment(),
+            writable=(*places.writable, self._state_directory),
+        )
+        if exclusion.is_excluded:
+            words = f"{exclusion.program} is one of the excluded commands, which nothing confines."
+            return Containment(confined=False, by="", words=words)
+        self._confinement(settings, places, command)
+        allowance = self._allowance(settings, places)
+        words = self._words(settings, places)
+        return Containment(
+            confined=True,
+            by=self._detection.name,
+            words=f"{words} Not excluded: {exclusion.because}." if exclusion.because else words,
+            auto_allowed=allowance.allowed,
+            asks_because=allowance.because,
+        )
 
     @contextmanager
     def wrap_command(self, command: Command, invocation: Invocation) -> Generator[ConfinedCommand]:
@@ -109,7 +144,7 @@ class OsSandboxClient:
             settings = self._settings()
             if not settings.enabled:
                 raise SandboxUnavailableError("the sandbox was switched off before the command began; run it again")
-            confinement = self._confinement(settings, command)
+            confinement = self._confinement(settings, self._places(settings), command)
             confined = ConfinedCommand(
                 lambda descriptors: self._wrapped(confinement, invocation, descriptors),
                 self._filter,
@@ -170,36 +205,46 @@ class OsSandboxClient:
                 self._scratch.close()
                 self._scratch = None
 
-    def _confinement(self, settings: SandboxSettings, command: Command) -> _Confinement:
+    def _places(self, settings: SandboxSettings) -> _Places:
+        hidden = self._hidden_places.existing((*self._hidden_paths, *settings.deny_read))
+        allowed, left_out = self._writable_places.usable(settings.allow_write, hidden)
+        return _Places(hidden=hidden, allowed=allowed, left_out=left_out, writable=(*self._roots, *allowed))
+
+    def _allowance(self, settings: SandboxSettings, places: _Places) -> AutoAllowance:
+        if not settings.auto_allow:
+            return AutoAllowance(allowed=False, because="auto_allow is off")
+        return self._auto_allow.judge(
+            setting=True, confined=True, protected=protected_paths(self._roots), writable=places.writable
+        )
+
+    def _words(self, settings: SandboxSettings, places: _Places) -> str:
+        return containment_words(
+            allowed=places.allowed,
+            left_out=places.left_out,
+            temporary=temporary_places(places.writable),
+            network=settings.network,
+            hard_linked=hard_linked(places.hidden),
+            process_limit=self._detection.process_limit,
+        )
+
+    def _confinement(self, settings: SandboxSettings, places: _Places, command: Command) -> _Confinement:
         if not self._detection.available:
             raise SandboxUnavailableError(f"the command was not run: {self._detection.problem}")
-        hidden = self._hidden_places.existing((*self._hidden_paths, *settings.deny_read))
-        self._require_usable_roots(hidden)
-        allowed, left_out = self._writable_places.usable(settings.allow_write, hidden)
-        writable = (*self._roots, *allowed)
-        if is_writable_by_command(self._detection.program, writable):
+        self._require_usable_roots(places.hidden)
+        if is_writable_by_command(self._detection.program, places.writable):
             raise SandboxUnavailableError(
                 f"the command was not run: {self._detection.program} itself lies where commands may write; take it "
                 "out of allow_write"
             )
-        places = temporary_places(writable)
         layout = Layout(
-            writable=writable,
+            writable=places.writable,
             read_only=protected_paths(self._roots).read_only,
-            hidden=hidden,
+            hidden=places.hidden,
             temporary=self._temporary(),
-            temporary_places=places,
+            temporary_places=temporary_places(places.writable),
         )
         self._require_visible(command.cwd, layout)
-        words = containment_words(
-            allowed=allowed,
-            left_out=left_out,
-            temporary=places,
-            network=settings.network,
-            hard_linked=hard_linked(hidden),
-            process_limit=self._detection.process_limit,
-        )
-        return _Confinement(layout=layout, network=settings.network, words=words)
+        return _Confinement(layout=layout, network=settings.network)
 
     def _require_usable_roots(self, hidden: Sequence[Hidden]) -> None:
         for root in self._roots:
