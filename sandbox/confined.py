@@ -56,8 +56,8 @@ class ConfinedCommand:
         self._was_told_to_end = False
         self._info, self._info_end = os.pipe()
         self._block, self._block_end = os.pipe()
-        self._filter = _in_memory(system_call_filter)
-        self._pid_max = _in_memory(_pid_max(limits.processes)) if bounds_process_numbers else -1
+        self._filter = in_memory(system_call_filter)
+        self._pid_max = in_memory(_pid_max(limits.processes)) if bounds_process_numbers else -1
         descriptors = Descriptors(
             filter=self._filter,
             info=self._info_end,
@@ -152,9 +152,11 @@ _PID_MAX_LOWEST: Final = 301
 _PID_MAX_MARGIN: Final = 128  # once they have all been used, the kernel gives none of the first 300 numbers again
 
 
-def _in_memory(content: bytes) -> int:
-    descriptor = os.memfd_create("system-call-filter")
-    os.write(descriptor, content)
+def in_memory(content: bytes) -> int:
+    """A descriptor of a file that has no name, at its beginning."""
+    descriptor = os.memfd_create("openbuffer")
+    with open(descriptor, "wb", closefd=False) as file:
+        file.write(content)
     os.lseek(descriptor, 0, os.SEEK_SET)
     return descriptor
 

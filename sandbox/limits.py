@@ -23,6 +23,9 @@ REPORT_MAX_BYTES: Final = 64 * 1024
 RUN_OUTPUT_MAX_BYTES: Final = 1 * MIB
 """The output of a command that the client runs itself; the first and the last half are kept."""
 
+FILE_TIMEOUT_S: Final = 60.0
+"""How long one file may be read or written through the sandbox's client."""
+
 FILE_READ_MAX_BYTES: Final = 256 * MIB
 """A larger file is not read through the sandbox's client."""
 

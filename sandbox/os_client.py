@@ -9,20 +9,26 @@ from __future__ import annotations
 
 import os
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-import anyio
-import anyio.to_thread
-
 from .auto_allow import AutoAllowance, AutoAllowRules
 from .bubblewrap import Descriptors, bubblewrap_argv
-from .confined import ConfinedCommand
+from .confined import ConfinedCommand, in_memory
+from .confined_files import read_argv, write_argv
 from .detect import OsSandboxDetection, temporary_places
 from .errors import SandboxError, SandboxUnavailableError
 from .exclusions import exclusion_of
-from .limits import EMPTY_TIMEOUT_S, RUN_OUTPUT_MAX_BYTES, SETUP_TIMEOUT_S, CommandLimits
+from .limits import (
+    EMPTY_TIMEOUT_S,
+    FILE_READ_MAX_BYTES,
+    FILE_TIMEOUT_S,
+    REPORT_MAX_BYTES,
+    RUN_OUTPUT_MAX_BYTES,
+    SETUP_TIMEOUT_S,
+    CommandLimits,
+)
 from .mounts import KERNEL_PLACES, Hidden, Layout, lies_in, own_places
 from .places import HiddenPlaces, WritablePlaces, hard_linked
 from .port import Command, Containment, Invocation, RunResult
@@ -34,6 +40,8 @@ from .quarantine import Quarantine
 from .scratch import Scratch, sweep
 from .seccomp import build_filter
 from .trial import try_sandbox
+from .unconfined import Unconfined
+from .waiting import run_to_the_end
 from .words import containment_words
 
 if TYPE_CHECKING:
@@ -182,21 +190,25 @@ class OsSandboxClient:
         Raises:
             SandboxUnavailableError: the sandbox is on and cannot be had.
             CommandStartError: it could not be started.
+            SandboxError: it took longer than its time, or how it ended is not known.
         """
-        stop = threading.Event()
-        outcome: RunResult | SandboxError | None = None
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_set_when_cancelled, stop)
-            try:
-                # Not abandoned: a cancelled command has really ended.
-                outcome = await anyio.to_thread.run_sync(self._run, command, stop)
-            except SandboxError as error:
-                outcome = error  # raised below, not in a group of one
-            tasks.cancel_scope.cancel()
-        if isinstance(outcome, SandboxError):
-            raise outcome
-        assert outcome is not None
-        return outcome
+        return await run_to_the_end(lambda stop: self._run(command, stop))
+
+    async def read_file(self, path: str) -> bytes:
+        """The content of a file, read as a confined command would, or the host's where the sandbox is off.
+
+        Raises:
+            SandboxError: it cannot be read, or is larger than ``FILE_READ_MAX_BYTES``.
+        """
+        return await run_to_the_end(lambda stop: self._read(path, stop))
+
+    async def write_file(self, path: str, content: bytes) -> None:
+        """Replace a file or make it, as a confined command would; the old content stays until the new one is whole.
+
+        Raises:
+            SandboxError: it cannot be written; then it is as it was.
+        """
+        await run_to_the_end(lambda stop: self._write(path, content, stop))
 
     def close(self) -> None:
         """Remove the session's temporary directory. Commands that still run lose it."""
@@ -322,40 +334,72 @@ class OsSandboxClient:
         return f"the command was not run: {self._detection.name} could not make its sandbox ({reason})"
 
     def _run(self, command: Command, stop: threading.Event) -> RunResult:
-        invocation = Invocation(argv=("/bin/sh", "-c", command.line), cwd=command.cwd, environment=self._environment())
-        limits = CaptureLimits(head_bytes=RUN_OUTPUT_MAX_BYTES // 2, tail_bytes=RUN_OUTPUT_MAX_BYTES // 2)
-        if not self.containment(command).confined:
-            ended = run_invocation(invocation, timeout_s=command.timeout_s, is_cancelled=stop.is_set, limits=limits)
-        else:
-            with self.wrap_command(command, invocation) as wrapped:
-                ended = run_invocation(
-                    wrapped.invocation,
-                    timeout_s=command.timeout_s,
-                    is_cancelled=stop.is_set,
-                    limits=limits,
-                    wrapped=wrapped,
-                )
-        return _as_result(ended, command)
+        half = RUN_OUTPUT_MAX_BYTES // 2
+        limits = CaptureLimits(head_bytes=half, tail_bytes=half)
+        ended = self._ended(("/bin/sh", "-c", command.line), command, stop, limits)
+        output = ended.output
+        assert ended.exit_code is not None
+        return RunResult(exit_code=ended.exit_code, output=output.head + output.tail, cut=output.cut)
 
+    def _read(self, path: str, stop: threading.Event) -> bytes:
+        content = bytearray()
+        ended = self._ended(read_argv(path), self._file_command(), stop, _ERROR_LIMITS, sink=content.extend)
+        if ended.exit_code != 0:
+            raise SandboxError(f"{path} cannot be read: {ended.output.head.strip()}")
+        if len(content) > FILE_READ_MAX_BYTES:
+            raise SandboxError(f"{path} is larger than {FILE_READ_MAX_BYTES:,} bytes; read a part of it by a command")
+        return bytes(content)
 
-async def _set_when_cancelled(stop: threading.Event) -> None:
-    try:
-        await anyio.sleep_forever()
-    finally:
-        stop.set()
+    def _write(self, path: str, content: bytes, stop: threading.Event) -> None:
+        content_fd = in_memory(content)
+        try:
+            argv = write_argv(path, content_fd)
+            ended = self._ended(argv, self._file_command(), stop, _ERROR_LIMITS, pass_fds=(content_fd,))
+        finally:
+            os.close(content_fd)
+        if ended.exit_code != 0:
+            raise SandboxError(f"{path} cannot be written: {ended.output.head.strip()}")
 
+    def _file_command(self) -> Command:
+        # Its line is none that could be excluded: what a file's path says must not lead out of the sandbox.
+        return Command(line="", cwd=self._roots[0], timeout_s=FILE_TIMEOUT_S)
 
-def _as_result(ended: Ended, command: Command) -> RunResult:
-    if ended.how == "timed_out":
-        raise SandboxError(f"the command was ended after {command.timeout_s:g} s; give it more time, or less to do")
-    if ended.exit_code is None:
-        raise SandboxError("how the command ended is not known; run it again")
-    output = ended.output
-    return RunResult(exit_code=ended.exit_code, output=output.head + output.tail, cut=output.cut)
+    def _ended(
+        self,
+        argv: tuple[str, ...],
+        command: Command,
+        stop: threading.Event,
+        limits: CaptureLimits,
+        *,
+        sink: Callable[[bytes], None] | None = None,
+        pass_fds: tuple[int, ...] = (),
+    ) -> Ended:
+        invocation = Invocation(argv=argv, cwd=command.cwd, environment=self._environment())
+        with ExitStack() as stack:
+            if self.containment(command).confined:
+                wrapped = stack.enter_context(self.wrap_command(command, invocation))
+                wrapped.pass_fds += pass_fds
+            else:
+                wrapped = Unconfined(invocation, pass_fds)
+            ended = run_invocation(
+                wrapped.invocation,
+                timeout_s=command.timeout_s,
+                is_cancelled=stop.is_set,
+                limits=limits,
+                sink=sink,
+                wrapped=wrapped,
+            )
+        if ended.how == "timed_out":
+            raise SandboxError(f"the command was ended after {command.timeout_s:g} s; give it more time, or less to do")
+        if ended.exit_code is None:
+            raise SandboxError("how the command ended is not known; run it again")
+        return ended
 
 
 _LONGEST_END_S: Final = SETUP_TIMEOUT_S + 4 * EMPTY_TIMEOUT_S
 """What a command can take besides its own time: to be set up, asked to end, killed and waited for."""
+
+_ERROR_LIMITS: Final = CaptureLimits(head_bytes=REPORT_MAX_BYTES, tail_bytes=0)
 
 _LOADER_PREFIX: Final = "LD_"
 _TRACE: Final = frozenset({"TRACEPARENT", "TRACESTATE"})

@@ -1,0 +1,26 @@
+"""A command that nothing confines, in the form of one that is: for clients that run both in the same way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .port import Invocation
+
+
+class Unconfined:
+    """Starts the invocation as it is. Fulfils ``WrappedCommand``."""
+
+    def __init__(self, invocation: Invocation, pass_fds: tuple[int, ...] = ()) -> None:
+        self.invocation = invocation
+        self.pass_fds = pass_fds
+        self.notes: tuple[str, ...] = ()
+
+    def started(self, process_id: int) -> None:
+        """There is nothing to be set up."""
+
+    def terminate(self) -> None:
+        """Signals to its group reach it."""
+
+    def wait_until_empty(self) -> None:
+        """Nothing stands between it and the host."""
