@@ -18,7 +18,7 @@ from .birth import born_ns
 from .errors import SandboxError
 from .host_writes import digest_of, is_the_hosts
 from .protected import PROTECTED_NAMES
-from .quarantine_journal import Journal, Opening, Process, Record, SetAside
+from .quarantine_journal import HostWrote, Journal, Opening, Process, Record, Running, SetAside
 from .quarantine_settling import Settling, opened_root, shown, tell_not_looked_at
 from .quarantine_states import inherited, look_at_root, unpack
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
 
     from .quarantine_moves import Place
+    from .quarantine_states import RootState
 
 PROCESSES_END_S: Final = 5.0
 """How long a sweep waits for processes that were killed with their server."""
@@ -147,8 +148,8 @@ def _begin(journal: Journal, places: Sequence[Place], longest_s: float) -> tuple
     with journal.locked():
         running, all_dead = journal.running_and_dead()
         dead = _of_these_places(all_dead, places)
-        openings = sorted([*running, *(record.opening for record in dead)], key=lambda opening: opening.started_ns)
-        earlier = [root for opening in openings for root in opening.roots]
+        others: list[Running | Record] = sorted([*running, *dead], key=lambda other: other.opening.started_ns)
+        earlier = [root for other in others for root in other.opening.roots]
         try:
             states = [inherited(look_at_root(place.path, place.descriptor), earlier) for place in places]
             opening = Opening(
@@ -158,13 +159,24 @@ def _begin(journal: Journal, places: Sequence[Place], longest_s: float) -> tuple
                 prefix=f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(4)}",
                 roots=tuple(states),
             )
-            return journal.open_record(opening), dead
+            return journal.open_record(opening, _inherited_host_writes(states, others)), dead
         except (OSError, SandboxError) as error:
-            for record in dead:
-                record.release()
+            for each in dead:
+                each.release()
             raise SandboxError(
                 f"how the protected files stand before the command could not be noted ({error}); it was not run."
             ) from error
+
+
+def _inherited_host_writes(states: Sequence[RootState], others: Sequence[Running | Record]) -> list[HostWrote]:
+    """Who judges by how a root stood before another command must know what the host has written since."""
+    return [
+        HostWrote(root=number, below=line.below, digest=line.digest)
+        for number, state in enumerate(states)
+        for other in others
+        for line in other.host_wrote
+        if line.root < len(other.opening.roots) and state.is_of(other.opening.roots[line.root])
+    ]
 
 
 def _of_these_places(dead: Sequence[Record], places: Sequence[Place]) -> list[Record]:

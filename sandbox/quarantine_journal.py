@@ -14,7 +14,7 @@ import secrets
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -23,7 +23,7 @@ from .host_writes import below_key
 from .quarantine_states import RootState, unpack
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Sequence
 
 LOCK_WAIT_S: Final = 10.0
 RECORD_MAX_BYTES: Final = 4 * 1024 * 1024
@@ -78,6 +78,9 @@ class SetAside(BaseModel):
     aside: str
 
 
+LineT = TypeVar("LineT", Process, HostWrote, SetAside)
+
+
 @dataclass(slots=True)
 class Record:
     """One command's record; ``descriptor`` holds the lock as long as it is open."""
@@ -107,6 +110,14 @@ class Record:
         _let_go(self.descriptor)
 
 
+@dataclass(frozen=True, slots=True)
+class Running:
+    """What a record says whose command still runs."""
+
+    opening: Opening
+    host_wrote: list[HostWrote]
+
+
 class Journal:
     """The directory of records. Every method blocks; waiting for its lock is bounded."""
 
@@ -134,8 +145,8 @@ class Journal:
         finally:
             _let_go(descriptor)
 
-    def open_record(self, opening: Opening) -> Record:
-        """Write a new record and hold it. Called under ``locked``.
+    def open_record(self, opening: Opening, host_wrote: Sequence[HostWrote]) -> Record:
+        """Write a new record, with what is known of the host from the start, and hold it. Called under ``locked``.
 
         Raises:
             OSError: it could not be written; nothing of it is left.
@@ -146,6 +157,8 @@ class Journal:
             if not _try_lock(descriptor):
                 raise SandboxError("a new record of the journal is locked by somebody else; the command was not run.")
             _write_line(descriptor, opening)
+            for line in host_wrote:
+                _write_line(descriptor, line)
         except BaseException:
             os.close(descriptor)
             with contextlib.suppress(OSError):
@@ -153,12 +166,12 @@ class Journal:
             raise
         return Record(name, descriptor, opening)
 
-    def running_and_dead(self) -> tuple[list[Opening], list[Record]]:
-        """What others run now, oldest first, and the records of the dead, which the caller holds from now on.
+    def running_and_dead(self) -> tuple[list[Running], list[Record]]:
+        """What others run now, and the records of the dead, which the caller holds from now on.
 
         Called under ``locked``. A record that says nothing belongs to a command that was not started; it is removed.
         """
-        running: list[Opening] = []
+        running: list[Running] = []
         dead: list[Record] = []
         for name in self._names():
             record = self._take_up(name)
@@ -166,7 +179,7 @@ class Journal:
                 dead.append(record)
             elif record is not None:
                 running.append(record)
-        return sorted(running, key=lambda opening: opening.started_ns), dead
+        return running, dead
 
     def tell_running(self, path: str, digest: str) -> None:
         """Add to the records of all roots that hold this resolved path that the host wrote the file. Called under
@@ -195,7 +208,7 @@ class Journal:
             names = sorted(entry.name for entry in entries if entry.name.endswith(_SUFFIX))
         return names[-RECORDS_MAX:]  # the newest
 
-    def _take_up(self, name: str) -> Opening | Record | None:
+    def _take_up(self, name: str) -> Running | Record | None:
         try:
             descriptor = os.open(name, _FLAGS, dir_fd=self._directory_fd)
         except OSError:
@@ -213,7 +226,7 @@ class Journal:
             with contextlib.suppress(OSError):
                 os.unlink(name, dir_fd=self._directory_fd)
         os.close(descriptor)
-        return opening
+        return Running(opening, _lines_of(lines, HostWrote)) if opening is not None and not is_dead else None
 
 
 _FLAGS: Final = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
@@ -263,15 +276,14 @@ def _parse(descriptor: int) -> tuple[Opening | None, list[object]]:
 
 
 def _sort_into(record: Record, lines: list[object]) -> None:
-    record.processes.clear()
-    record.host_wrote.clear()
-    record.set_aside.clear()
+    record.processes[:] = _lines_of(lines, Process)
+    record.host_wrote[:] = _lines_of(lines, HostWrote)
+    record.set_aside[:] = _lines_of(lines, SetAside)
+
+
+def _lines_of(lines: list[object], model: type[LineT]) -> list[LineT]:
+    found: list[LineT] = []
     for line in lines:
         with contextlib.suppress(ValidationError):
-            record.processes.append(Process.model_validate(line))
-            continue
-        with contextlib.suppress(ValidationError):
-            record.host_wrote.append(HostWrote.model_validate(line))
-            continue
-        with contextlib.suppress(ValidationError):
-            record.set_aside.append(SetAside.model_validate(line))
+            found.append(model.model_validate(line))
+    return found
