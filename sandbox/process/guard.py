@@ -2,7 +2,9 @@
 
 One small shell per process, started with the first command, reads on a pipe what runs. When the pipe ends, its owner
 is gone, even by SIGKILL: it kills the sessions that it knows, and whoever can still write to an output pipe that it
-knows. The pipe is told before a command is started, so that there is no moment in which a command is not known.
+knows. The output pipe is told before a command is started. So is the time, because a command can let go of its output
+before its number can be told: then it is known by having become an orphan together with the guard, and by its input,
+which is /dev/null opened as nobody else does it.
 """
 
 from __future__ import annotations
@@ -16,13 +18,15 @@ import time
 from contextlib import suppress
 from typing import Final
 
-from .spawning import disown
+from .spawning import disown, input_flags
 
-# Lines are "+ PIPE GROUP", the group missing before the start, and "- PIPE". What is known is kept as
-# " PIPE:GROUP PIPE:GROUP ". Signals are tried until nothing is found any more, because a process can be between two
-# places in one round. A pipe's holder is looked for in a listing of all, and found again in its own before it is
-# killed: names of files in the listing of all can be made to look like anything.
+# Lines are "+ PIPE @SINCE" before the start, then "+ PIPE GROUP", or "+ PIPE" where the group is gone, and "- PIPE".
+# What is known is kept as " PIPE:GROUP PIPE:GROUP ". Signals are tried until nothing is found any more, because a
+# process can be between two places in one round, and because those that are found tell of a session that others are
+# in. A pipe's holder is looked for in a listing of all, and found again in its own before it is killed: names of files
+# in the listing of all can be made to look like anything. The owner's own session is left alone.
 _SCRIPT: Final = r"""
+input_flags=$1 owner_session=$2
 trap '' HUP INT QUIT TERM USR1 USR2 ALRM TSTP TTIN TTOU
 known=' '
 while read -r sign pipe group; do
@@ -41,25 +45,49 @@ confirmed() {
 }
 kill_groups() {
   for entry in $known; do
-    [ -n "${entry#*:}" ] && kill -9 "-${entry#*:}" && found=1
+    case ${entry#*:} in ''|@*) ;; *) kill -9 "-${entry#*:}" && found=1 ;; esac
   done
 }
 kill_writers() {
   for pid in $(ls -l /proc/[0-9]*/fd | while read -r line; do
     case $line in /proc/*/fd:) pid=${line#/proc/}; pid=${pid%/fd:} ;; *) writes_known "$line" && echo "$pid" ;; esac
   done); do
-    [ "$(confirmed "$pid")" = yes ] && kill -9 "$pid" && found=1
+    [ "$(confirmed "$pid")" = yes ] || continue
+    found=1
+    read_stat "/proc/$pid/stat"
+    [ "${session:-0}" = 0 ] || [ "$session" = "$owner_session" ] && continue
+    case $known in *":$session "*) ;; *) known="$known-:$session " ;; esac
+    kill -9 "$pid"
   done
+}
+read_stat() {
+  last=
+  while read -r line; do last=$line; done < "$1"
+  set -- ${last##*)}
+  state=$1 parent=$2 session=$4 started=${20}
 }
 kill_sessions() {
   for stat in /proc/[0-9]*/stat; do
-    last=
-    while read -r line; do last=$line; done < "$stat"
+    read_stat "$stat"
     pid=${stat#/proc/}; pid=${pid%/stat}
-    set -- ${last##*)}
-    [ "$1" = Z ] && continue
-    case $known in *":${4:-none} "*) kill -9 "$pid" && found=1 ;; esac
+    [ "${state:-Z}" = Z ] && continue
+    [ "$parent $session" = "$reaper $pid" ] && just_started "$pid" "$started" && known="$known-:$pid "
+    case $known in *":$session "*) kill -9 "$pid" && found=1 ;; esac
   done
+}
+just_started() {
+  case $known in *" -:$1 "*) return 1 ;; esac
+  while read -r key value; do [ "$key" = flags: ] && break; done < "/proc/$1/fdinfo/0"
+  [ "$value" = "$input_flags" ] || return 1
+  for entry in $known; do
+    case $entry in *:@*) [ "$2" -ge "${entry#*:@}" ] && return 0 ;; esac
+  done
+  return 1
+}
+find_reaper() {
+  read_stat /proc/self/stat
+  reaper=$parent
+  if [ "$reaper" = $PPID ]; then reaper=; found=1; fi
 }
 round=0
 empty=0
@@ -67,7 +95,7 @@ while [ $round -lt 40 ]; do
   found=
   kill_groups
   # A group is also there when all of it is dead and not collected, which its processes tell where they can be read.
-  if [ -d /proc/self/fd ]; then found=; kill_writers; kill_sessions; fi
+  if [ -d /proc/self/fd ]; then found=; find_reaper; kill_writers; kill_sessions; fi
   # One that is just being started may be in none of the lists: a sandbox's first process is, while its maker dies.
   if [ -n "$found" ]; then empty=0; else empty=$((empty + 1)); fi
   [ $empty -ge 4 ] && exit
@@ -76,6 +104,7 @@ while [ $round -lt 40 ]; do
 done
 """
 
+_SHELL: Final = "/bin/sh"
 _ENVIRONMENT: Final = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
 _WRITE_PATIENCE_MS: Final = 1_000
 _KILL_PATIENCE_S: Final = 2.0
@@ -87,7 +116,7 @@ class Guard:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._known: dict[int, int | None] = {}
+        self._known: dict[int, str] = {}
         self._pid: int | None = None
         self._write_fd = -1
 
@@ -96,13 +125,13 @@ class Guard:
         """The shell, where one was started."""
         return self._pid
 
-    def expect(self, pipe_inode: int) -> None:
-        """Tell the output pipe of a command that is about to be started.
+    def expect(self, pipe_inode: int, since_ticks: int) -> None:
+        """Tell the output pipe of a command that is about to be started, and the time (``boot_ticks``).
 
         Raises:
             OSError: the guard cannot be had; the command must not be started.
         """
-        self._tell(pipe_inode, None)
+        self._tell(pipe_inode, f"@{since_ticks}")
 
     def register(self, pipe_inode: int, group: int | None) -> None:
         """Tell the process group of the command, or that it has none any more.
@@ -110,7 +139,7 @@ class Guard:
         Raises:
             OSError: the guard died and cannot be started again.
         """
-        self._tell(pipe_inode, group)
+        self._tell(pipe_inode, "" if group is None else str(group))
 
     def forget(self, pipe_inode: int) -> None:
         """The command has ended, and everything that it had started."""
@@ -133,7 +162,7 @@ class Guard:
             os.close(self._write_fd)
         self.__init__()
 
-    def _tell(self, pipe_inode: int, group: int | None) -> None:
+    def _tell(self, pipe_inode: int, group: str) -> None:
         with self._lock:
             self._known[pipe_inode] = group
             try:
@@ -142,7 +171,7 @@ class Guard:
                 else:
                     self._send(_line(pipe_inode, group))
             except OSError:
-                if group is None:
+                if group.startswith("@"):
                     del self._known[pipe_inode]
                 raise
 
@@ -177,7 +206,7 @@ class Guard:
         try:
             os.set_blocking(write_fd, False)
             shell = subprocess.Popen(  # noqa: S603  # a script of ours, with nothing filled in
-                ["/bin/sh", "-c", _SCRIPT, "openbuffer-guard"],
+                [_SHELL, "-c", _SCRIPT, "openbuffer-guard", input_flags(), str(os.getsid(0))],
                 stdin=read_fd,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -220,8 +249,8 @@ def _has_changed(child: int, states: int) -> bool:
     return os.waitid(os.P_PID, child, states | os.WNOHANG | os.WNOWAIT) is not None
 
 
-def _line(pipe_inode: int, group: int | None) -> str:
-    return f"+ {pipe_inode} {'' if group is None else group}\n"
+def _line(pipe_inode: int, group: str) -> str:
+    return f"+ {pipe_inode} {group}\n"
 
 
 guard: Final = Guard()

@@ -77,17 +77,17 @@ def _started(
     invocation: Invocation, take: Callable[[bytearray, int], None], wrapped: WrappedCommand | None
 ) -> RunningCommand:
     pipe = open_output_pipe()
+    since = boot_ticks()
     known = False
     try:
         try:
-            guard.expect(pipe.inode)
+            guard.expect(pipe.inode, since)
         except OSError as error:
             raise CommandStartError(
                 "nothing could be set up that ends commands when this process dies, so none is run "
                 f"({error.strerror or error}); end some processes, then try again"
             ) from error
         known = True
-        since = boot_ticks()
         leader = start(invocation, pipe.write_fd, () if wrapped is None else wrapped.pass_fds)
     except BaseException:
         if known:

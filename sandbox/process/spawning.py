@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 _PIPE_BYTES: Final = 1024 * 1024
 
+# They mean nothing to who reads, and tell the guard that the reader is a command of ours.
+_INPUT_FLAGS: Final = os.O_RDONLY | os.O_APPEND | os.O_DSYNC
+
 
 @dataclass(frozen=True, slots=True)
 class OutputPipe:
@@ -61,13 +64,13 @@ def start(invocation: Invocation, output_fd: int, pass_fds: tuple[int, ...]) -> 
         CommandStartError: nothing ran; the text names the next step.
     """
     try:
-        with _signals_unblocked():
+        with _input() as input_fd, _signals_unblocked():
             return disown(
                 subprocess.Popen(  # noqa: S603  # to run what was asked for is the purpose; the gate has judged it
                     invocation.argv,
                     cwd=invocation.cwd,
                     env=invocation.environment,
-                    stdin=subprocess.DEVNULL,
+                    stdin=input_fd,
                     stdout=output_fd,
                     stderr=output_fd,
                     start_new_session=True,
@@ -98,6 +101,15 @@ def open_process(process_id: int) -> int | None:
         return None
 
 
+def input_flags() -> str:
+    """How Linux shows the flags of a command's input; empty where it cannot be told."""
+    with suppress(OSError), _input() as input_fd, open(f"/proc/self/fdinfo/{input_fd}") as file:
+        for line in file:
+            if line.startswith("flags:"):
+                return f"0{int(line.split()[1], 8) & ~os.O_CLOEXEC:o}"
+    return ""
+
+
 def close_all(*descriptors: int) -> None:
     """Close descriptors of ours."""
     for descriptor in descriptors:
@@ -109,6 +121,15 @@ def boot_ticks() -> int:
     if not hasattr(time, "CLOCK_BOOTTIME"):
         return 0
     return int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
+
+
+@contextmanager
+def _input() -> Generator[int, None, None]:
+    input_fd = os.open(os.devnull, _INPUT_FLAGS)
+    try:
+        yield input_fd
+    finally:
+        os.close(input_fd)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -129,11 +130,51 @@ def test_what_goes_on_in_the_background_ends_with_a_normal_end_of_its_owner(
 
 
 @pytest.mark.contract("S2")
-@pytest.mark.parametrize("line", ["a simple one", "one that left the session", "one that ignores signals"])
-def test_there_is_no_moment_after_the_start_in_which_a_command_is_not_known(line: str) -> None:
-    before = "import os; guard.register = lambda *_: os.kill(os.getpid(), 9)"
-    with owner(LINES[line], before=before) as it:
+@pytest.mark.parametrize("late_s", [0, 0.3])
+@pytest.mark.parametrize("line", [*LINES.values()][1:5], ids=[*LINES.keys()][1:5])
+def test_there_is_no_moment_after_the_start_in_which_a_command_is_not_known(line: str, late_s: float) -> None:
+    before = f"import os, time; guard.register = lambda *_: (time.sleep({late_s}), os.kill(os.getpid(), 9))"
+    with owner(line, before=before) as it:
         it.process.wait()
+        assert not it.is_survived()
+
+
+def test_the_guard_spares_whoever_is_not_of_its_owner() -> None:
+    """Orphans of others that began meanwhile, and other owners' commands."""
+    run_line("true")
+    daemon = "import os\nif os.fork() == 0:\n os.setsid()\n os.execvp('sleep', ['sleep', '300'])\n"
+    mark = f"MARK_{os.urandom(8).hex()}"
+    before = f"""import os, subprocess, sys, time
+def register(*_):
+    subprocess.run([sys.executable, "-c", {daemon!r}], env={{**os.environ, "MARK": "{mark}"}}, stdin=subprocess.DEVNULL)
+    time.sleep(0.2); os.kill(os.getpid(), 9)
+guard.register = register"""
+    with owner("exec sleep 300 > /dev/null 2>&1", before=before) as it, owner("sleep 300") as other:
+        assert other.runs(1)
+        it.process.wait()
+        spared = marked(mark)
+        assert not it.is_survived()
+        try:
+            assert len(spared) == 1
+            assert alive(spared) == spared
+            assert other.runs(1)
+        finally:
+            for pid in spared:
+                os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("shell", ["bash", "busybox sh", "zsh"])
+@pytest.mark.parametrize("line", ["one that left the session", "one without output", "many"])
+def test_the_guard_works_in_other_shells_that_call_themselves_sh(shell: str, line: str, tmp_path: Path) -> None:
+    program, *_ = shell.split()
+    found = shutil.which(program)
+    if found is None:
+        pytest.skip(f"{program} is not here")
+    (tmp_path / "sh").symlink_to(found)
+    before = f"from openbuffer.sandbox.process import guard as module; module._SHELL = {str(tmp_path / 'sh')!r}"
+    with owner(LINES[line], before=before) as it:
+        assert it.runs(2)
+        it.kill()
         assert not it.is_survived()
 
 
@@ -218,13 +259,13 @@ def test_a_guard_that_cannot_be_started_lets_no_command_start(monkeypatch: pytes
 def test_a_guard_that_does_not_read_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guard_module, "_WRITE_PATIENCE_MS", 50)
     it = Guard()
-    it.expect(1)
+    it.expect(1, 0)
     first = it.process_id
     assert first is not None
     os.kill(first, signal.SIGSTOP)
     try:
         for number in range(2, 12_000):
-            it.expect(number)
+            it.expect(number, 0)
             it.forget(number)
         assert it.process_id != first
         assert not alive([first])
@@ -236,9 +277,9 @@ def test_a_guard_forgets_what_has_ended() -> None:
     it = Guard()
     with subprocess.Popen(["sleep", "300"], start_new_session=True) as sleeper:
         try:
-            it.expect(5)
+            it.expect(5, 0)
             it.register(5, sleeper.pid)
-            it.expect(7)
+            it.expect(7, 0)
             it.forget(5)
             pid = it.process_id
             assert pid is not None
