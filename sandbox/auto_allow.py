@@ -95,6 +95,7 @@ class AutoAllowRules:
             ("" if setting else "auto_allow is off")
             or ("" if confined else "nothing confines it")
             or self._redirectable_link(protected)
+            or self._missing_git_directory(protected, writable)
             or self._open_home(writable)
             or self._led_into(writable)
             or self._hard_linked(protected, writable)
@@ -108,6 +109,12 @@ class AutoAllowRules:
                 f"{shown(link.path)} is protected and a link to {shown(link.target)}, which a command can let lead "
                 "elsewhere until it ends; put the file itself there"
             )
+        return ""
+
+    def _missing_git_directory(self, protected: ProtectedPaths, writable: Sequence[str]) -> str:
+        for path in protected.missing_git_directories:
+            if any(lies_in(path, place) for place in writable):
+                return f"git is pointed to {shown(path)}, which does not exist and which the command could make"
         return ""
 
     def _open_home(self, writable: Iterable[str]) -> str:

@@ -101,10 +101,12 @@ class ProtectedPaths:
 
     ``git_directories`` are resolved paths of git and common directories that lie elsewhere than in an entry: those that
     a ``.git`` file or link points to, and the repository around a root that has no ``.git`` of its own.
+    ``missing_git_directories`` are pointed to and do not exist: who makes one there makes a repository of the root.
     """
 
     entries: tuple[ProtectedEntry, ...]
     git_directories: tuple[str, ...]
+    missing_git_directories: tuple[str, ...] = ()
 
     @property
     def links(self) -> tuple[ProtectedEntry, ...]:
@@ -132,16 +134,19 @@ def protected_paths(roots: Sequence[str]) -> ProtectedPaths:
     """
     entries: list[ProtectedEntry] = []
     git_directories: list[str] = []
+    missing: list[str] = []
     for root in dict.fromkeys(roots):
         found = tuple(_entries_of(root))
         entries.extend(found)
         own = next((entry.path for entry in found if entry.name == GIT_NAME), None)
         pointed = _git_directories(own) if own is not None else _git_around(root)
-        git_directories.extend(_parts_outside(pointed, roots))
+        git_directories.extend(_parts_outside((path for path in pointed if os.path.isdir(path)), roots))
+        missing.extend(path for path in pointed if not os.path.isdir(path))
     whole = {entry.leads_to for entry in entries if entry.leads_to and not _holds_any(entry.leads_to, roots)}
     return ProtectedPaths(
         entries=tuple(entries),
         git_directories=tuple(path for path in dict.fromkeys(git_directories) if not _below_any(path, whole)),
+        missing_git_directories=tuple(dict.fromkeys(missing)),
     )
 
 
@@ -212,19 +217,25 @@ def _git_around(root: str) -> tuple[str, ...]:
 
 
 def _git_directories(dot_git: str) -> tuple[str, ...]:
-    """The git directory that a ``.git`` is or points to, and its common directory; resolved and existing."""
+    """The git directory that a ``.git`` is or points to, and its common directory; those that exist are resolved."""
     found = resolved(dot_git)
     if not found:
         return ()
     if not os.path.isdir(found):
         # As git reads it: a relative pointer starts at the directory of the name, also where the name is a link.
         pointer = _pointer(found, "gitdir:")
-        found = resolved(os.path.join(os.path.dirname(dot_git), pointer)) if pointer else ""
-    if not found or not os.path.isdir(found):
-        return ()
+        if not pointer:
+            return ()
+        found = _resolved_or_named(os.path.join(os.path.dirname(dot_git), pointer))
     common = _pointer(os.path.join(found, "commondir"), "")
-    shared = resolved(os.path.join(found, common)) if common else ""
-    return tuple(dict.fromkeys(path for path in (found, shared) if path))
+    return (found, _resolved_or_named(os.path.join(found, common))) if common else (found,)
+
+
+def _resolved_or_named(path: str) -> str:
+    if found := resolved(path):
+        return found
+    directory, name = os.path.split(os.path.normpath(path))
+    return os.path.join(resolved(directory) or directory, name)
 
 
 def _pointer(path: str, prefix: str) -> str:

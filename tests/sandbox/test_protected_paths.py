@@ -134,6 +134,9 @@ def test_a_thousand_links_in_a_row_lead_nowhere_and_end(root: Path) -> None:
     (root / ".git").symlink_to("l0")
     (link,) = protected_paths([str(root)]).links
     assert link.leads_to == ""
+    (root / ".git").unlink()
+    (root / ".git").write_text("gitdir: l0/x")
+    assert protected_paths([str(root)]).missing_git_directories == (str(root / "l0/x"),)
 
 
 def test_the_repository_around_a_workspace_is_protected_too(root: Path) -> None:
