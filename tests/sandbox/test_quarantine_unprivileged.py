@@ -8,6 +8,7 @@ import shutil
 import stat
 import tempfile
 import traceback
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,7 +48,10 @@ def base(request: pytest.FixtureRequest) -> Iterator[Path]:
 def as_a_user(work: Callable[[], None]) -> None:
     """Do it in a process that is not root, with every module that it needs already there."""
     reading, writing = os.pipe()
-    process_id = os.fork()
+    with warnings.catch_warnings():
+        # Threads of other tests may still be there; the child only does file work.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        process_id = os.fork()
     if process_id == 0:
         try:
             if os.geteuid() == 0:
