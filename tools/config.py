@@ -11,16 +11,21 @@ from .builtin.glob import create_glob_tool
 from .builtin.grep import create_grep_tool
 from .builtin.list_dir import create_list_dir_tool
 from .builtin.read import create_read_tool
+from .builtin.shell import CommandOptions, create_bash_tool, create_shell_tool
 from .builtin.write import create_write_tool
-from .limits import FILE_MAX_BYTES, READ_OUTPUT_MAX_BYTES
+from .limits import COMMAND_OUTPUT_MAX_BYTES, FILE_MAX_BYTES, READ_OUTPUT_MAX_BYTES
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
 
     from openbuffer.editor_access.port import EditorProvider
+    from openbuffer.sandbox.port import SandboxClient
 
     from .contract import FunctionTool
+    from .ports import ArtifactStore
+    from .support.command_host import Environment
+    from .support.shells import Shell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,14 +34,25 @@ class ToolConfig:
 
     ``roots`` is the boundary of the file tools; relative paths resolve against the first. ``descriptions``
     replaces a tool's text verbatim, by tool name (T8). Without ``writes`` no tool that changes files is assembled:
-    no Write, no Edit, no Delete.
+    no Write, no Edit, no Delete; without ``commands`` no Shell and no Bash.
+
+    ``sandbox`` confines commands, or runs them elsewhere; without one they have all the rights of this process.
+    ``environment`` is what commands get as their variables: a mapping, or what gives one for each command anew; None is
+    this process's own, credentials included. ``artifacts`` keeps outputs that are not shown whole, ``shell`` is looked
+    for on this system if it is not given.
     """
 
     roots: tuple[str | os.PathLike[str], ...]
     editor: EditorProvider | None = None
     writes: bool = True
+    commands: bool = True
+    sandbox: SandboxClient | None = None
+    environment: Environment = None
+    artifacts: ArtifactStore | None = None
+    shell: Shell | None = None
     file_max_bytes: int = FILE_MAX_BYTES
     read_output_max_bytes: int = READ_OUTPUT_MAX_BYTES
+    command_output_max_bytes: int = COMMAND_OUTPUT_MAX_BYTES
     descriptions: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
@@ -54,7 +70,8 @@ def build_tools(config: ToolConfig) -> tuple[FunctionTool, ...]:
         description=config.descriptions.get("Read"),
     )
     changing = _changing_files(config) if config.writes else ()
-    return (read, *changing, *_searching(config))
+    on_files = (read, *changing, *_searching(config))
+    return (*on_files, *_running(config, on_files)) if config.commands else on_files
 
 
 def _searching(config: ToolConfig) -> tuple[FunctionTool, ...]:
@@ -72,4 +89,21 @@ def _changing_files(config: ToolConfig) -> tuple[FunctionTool, ...]:
         create_write_tool(cwd=cwd, editor=editor, max_bytes=most, description=text.get("Write")),
         create_edit_tool(cwd=cwd, editor=editor, max_bytes=most, description=text.get("Edit")),
         create_delete_tool(cwd=cwd, editor=editor, max_bytes=most, description=text.get("Delete")),
+    )
+
+
+def _running(config: ToolConfig, others: tuple[FunctionTool, ...]) -> tuple[FunctionTool, ...]:
+    options: CommandOptions = {
+        "editor": config.editor,
+        "sandbox": config.sandbox,
+        "environment": config.environment,
+        "artifacts": config.artifacts,
+        "shell": config.shell,
+        "max_output_bytes": config.command_output_max_bytes,
+        "assembled": ("Shell", "Bash", *(tool.name for tool in others)),
+    }
+    text = config.descriptions
+    return (
+        create_shell_tool(cwd=config.roots, description=text.get("Shell"), **options),
+        create_bash_tool(cwd=config.roots, description=text.get("Bash"), **options),
     )

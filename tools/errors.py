@@ -15,7 +15,7 @@ Two kinds, never mixed::
     ├── ToolCrashedError         the tool raised something it should not have
     ├── EventLogError            the log could not be written
     ├── PlanOutdatedError        the before-state changed between prepare and commit
-    ├── ToolCancelledError       cancelled through its token before it had an effect
+    ├── ToolCancelledError       cancelled through its token before it had an effect, or once its command was ended
     │   └── ReadCancelledError
     ├── ReadByteLimitError
     └── GrepIsolationError       reason: timeout | cancelled | limit | failed
@@ -97,7 +97,7 @@ class ReadByteLimitError(ToolExecutionError):
 
 
 class ToolCancelledError(ToolExecutionError):
-    """A call was cancelled through its token before it had an effect."""
+    """A call was cancelled through its token, before it had an effect or, a command, after it was ended."""
 
 
 class ReadCancelledError(ToolCancelledError):

@@ -58,6 +58,8 @@ def _size_of(event: Event) -> int:
     total = _EVENT_BASE_BYTES
     for name in ("arguments", "value", "error"):
         total += _text_bytes(getattr(event, name, None))
+    for target in getattr(event, "targets", ()):
+        total += sum(_text_bytes(getattr(target, name)) for name in target.__slots__)
     change = getattr(event, "change", None)
     if change is not None:
         total += sum(len(hunk.before) + len(hunk.after) for hunk in change.hunks)

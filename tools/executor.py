@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import dataclasses
 import uuid
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn
 
 import anyio
 
 from .config import ToolConfig, build_tools
-from .contract import ToolContext
+from .contract import FileTarget, ToolContext
 from .errors import (
     EventLogError,
     PermissionDeniedError,
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
     from .contract import FileChange, FunctionTool, Plan, Target, ToolResult
     from .events import Event
+
+_COMMAND_MAX_CHARS: Final = 300
+"""Of a command in a message; the model that wrote it knows the rest."""
 
 
 def create_tool_executor(
@@ -229,7 +232,7 @@ class _Run:
         )
         if decision.verdict == "allow" or (decision.verdict == "ask" and stage == "targets"):
             return  # an ask is put with the whole plan, once there is one
-        about = ", ".join(dict.fromkeys(printable(target.subject) for target in targets)) or tool.name
+        about = ", ".join(dict.fromkeys(_shown(target) for target in targets)) or tool.name
         why = f": {decision.reason}" if decision.reason else ""
         if decision.verdict == "ask":
             raise PermissionDeniedError(
@@ -283,6 +286,13 @@ class _Run:
         if isinstance(error, ToolFailure):
             return ToolCrashedError(str(error), reason=kind)
         return ToolCrashedError(f"{tool.name} failed unexpectedly {when} ({kind}: {error})", reason=kind)
+
+
+def _shown(target: Target) -> str:
+    subject = printable(target.subject)
+    if isinstance(target, FileTarget) or len(subject) <= _COMMAND_MAX_CHARS:
+        return subject
+    return f"{subject[:_COMMAND_MAX_CHARS]}… ({len(target.subject)} characters)"
 
 
 _Outcome = Literal["succeeded", "failed", "outdated", "cancelled", "error"]

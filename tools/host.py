@@ -1,4 +1,4 @@
-"""The host entry: tools that touch files. Imported as ``openbuffer.tools.host``, never by the neutral entry (T9)."""
+"""The host entry, of tools that touch files or processes: ``openbuffer.tools.host``, never the neutral entry (T9)."""
 
 from .builtin.delete import create_delete_tool
 from .builtin.edit import create_edit_tool
@@ -6,14 +6,17 @@ from .builtin.glob import create_glob_tool
 from .builtin.grep import create_grep_tool
 from .builtin.list_dir import create_list_dir_tool
 from .builtin.read import create_read_tool
+from .builtin.shell import create_bash_tool, create_shell_tool
 from .builtin.write import create_write_tool
 
 __all__ = [
+    "create_bash_tool",
     "create_delete_tool",
     "create_edit_tool",
     "create_glob_tool",
     "create_grep_tool",
     "create_list_dir_tool",
     "create_read_tool",
+    "create_shell_tool",
     "create_write_tool",
 ]

@@ -54,8 +54,9 @@ async def test_work_whose_thread_comes_to_it_after_the_cancellation_never_runs(m
     ran: list[int] = []
     queued: list[Callable[[], object]] = []
 
-    async def busy(work: Callable[[], object], *, abandon_on_cancel: bool) -> None:
+    async def busy(work: Callable[[], object], *, abandon_on_cancel: bool, limiter: object) -> None:
         assert abandon_on_cancel
+        assert limiter is None
         queued.append(work)
         await anyio.sleep_forever()
 

@@ -336,8 +336,8 @@ async def test_nothing_is_looked_at_before_the_gate_admits(root: Path) -> None:
 def test_without_writes_no_tool_that_changes_files_is_there(root: Path) -> None:
     names = {on: [tool.name for tool in build_tools(ToolConfig(roots=(root,), writes=on))] for on in (True, False)}
     assert names == {
-        True: ["Read", "Write", "Edit", "Delete", "ListDir", "Glob", "Grep"],
-        False: ["Read", "ListDir", "Glob", "Grep"],
+        True: ["Read", "Write", "Edit", "Delete", "ListDir", "Glob", "Grep", "Shell", "Bash"],
+        False: ["Read", "ListDir", "Glob", "Grep", "Shell", "Bash"],
     }
     for tool in build_tools(ToolConfig(roots=(root,), writes=False)):
         assert Capability.FILE_WRITE not in tool.capabilities

@@ -16,8 +16,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-async def run_blocking(token: CancellationToken, work: Callable[[], T]) -> T:
+async def run_blocking(
+    token: CancellationToken, work: Callable[[], T], *, limiter: anyio.CapacityLimiter | None = None
+) -> T:
     """Run ``work`` in a worker thread; ``work`` polls ``token`` where it can take long.
+
+    ``limiter`` bounds the threads of its kind; without one they come out of the number that all others share.
 
     When the caller is cancelled, the token is set, the thread is waited for, and only then the cancellation
     goes on: a cancelled call has really stopped. A result that came in the meantime is dropped.
@@ -37,10 +41,10 @@ async def run_blocking(token: CancellationToken, work: Callable[[], T]) -> T:
             running.release()
 
     try:
-        return await anyio.to_thread.run_sync(run, abandon_on_cancel=True)  # type: ignore[return-value]  # None only when dropped, and then nobody awaits it
+        return await anyio.to_thread.run_sync(run, abandon_on_cancel=True, limiter=limiter)  # type: ignore[return-value]  # None only when dropped, and then nobody awaits it
     except anyio.get_cancelled_exc_class():
         token.cancel()
         if not turn.acquire(blocking=False) and not running.acquire(blocking=False):
             with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(running.acquire)
+                await anyio.to_thread.run_sync(running.acquire, limiter=limiter)
         raise
