@@ -29,6 +29,11 @@ PIPE_TIMEOUT_S: Final = 10.0
 """How long the other end of a pipe (``--config <(...)``) may say nothing."""
 
 
+# Not every system has them, and one without FIFOs needs none.
+_NO_LINKS: Final = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)
+_AT_ONCE: Final = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOCTTY", 0)
+
+
 class ConfigFileError(Exception):
     """The file cannot be used; the text says why and what to do, without naming the file."""
 
@@ -58,7 +63,10 @@ class NamedFile:
 
 
 def read_user_file(file: Path) -> Reading:
-    """Read the user's own file: links are followed, because people keep such files elsewhere and link them."""
+    """Read the user's own file: links are followed, because people keep such files elsewhere and link them.
+
+    ``/dev/null`` is an empty one.
+    """
     return _reading(lambda: _read(file, os.O_RDONLY, pipe=False))
 
 
@@ -71,7 +79,7 @@ def read_workspace_file(file: Path) -> Reading:
         if stat.S_ISLNK(mode):
             raise ConfigFileError("is a link; put the file itself there")
         _require_regular(mode, "")
-        return _read(file, os.O_RDONLY | os.O_NOFOLLOW, pipe=False)
+        return _read(file, _NO_LINKS, pipe=False)
 
     return _reading(read)
 
@@ -90,11 +98,11 @@ def _reading(read: Callable[[], bytes]) -> Reading:
 
 
 def _read(file: Path, flags: int, *, pipe: bool) -> bytes:
-    fd = os.open(file, flags | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    fd = os.open(file, flags | _AT_ONCE)
     try:
-        mode = os.fstat(fd).st_mode
-        if not (pipe and stat.S_ISFIFO(mode)):
-            _require_regular(mode, "; name a file of text")
+        status = os.fstat(fd)
+        if not (pipe and stat.S_ISFIFO(status.st_mode)) and not os.path.samestat(status, os.stat(os.devnull)):
+            _require_regular(status.st_mode, "; name a file of text")
         content = bytearray()
         while chunk := _chunk(fd):
             content += chunk

@@ -32,7 +32,7 @@ ESSENTIAL: Final = re.compile(
 """Never left out, unless the user names it as a whole: programs do not find their way without."""
 
 _HARMLESS: Final = re.compile(
-    r"OLDPWD|SSH_CONNECTION|SSH_CLIENT|SSH_TTY|GPG_TTY|LS_COLORS|LESSKEY|AUTHOR|AWS_(DEFAULT_)?REGION|AWS_PAGER"
+    r"OLDPWD|SSH_CONNECTION|SSH_CLIENT|SSH_TTY|GPG_TTY|LS_COLORS|LESSKEY|AUTHOR|AWS_(DEFAULT_)?REGION|AWS_PAGER|AWS_CA_BUNDLE"
     r"|DESKTOP_SESSION|GDMSESSION|TERM_SESSION_ID|SESSIONNAME|TOKENIZERS_PARALLELISM|XMODIFIERS"
 )
 """Names that would be left out by a rule below and hold nothing secret."""

@@ -13,6 +13,7 @@ from .limits import LEAVE_GRACE_S, OUTGOING_MAX_BYTES, OUTGOING_STALL_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from openbuffer.editor_access.port import EditorProvider
 
@@ -25,6 +26,7 @@ LOG_LEVEL_VARIABLE = "OPENBUFFER_LOG"
 def serve_stdio(
     create_executor: Callable[[tuple[str, ...], EditorProvider], ToolExecutor] | None = None,
     *,
+    config_file: Path | None = None,
     outgoing_max_bytes: int = OUTGOING_MAX_BYTES,
     outgoing_stall_s: float = OUTGOING_STALL_S,
 ) -> int:
@@ -34,8 +36,8 @@ def serve_stdio(
     stdin or stdout is closed.
 
     ``create_executor`` makes the tools for the client's workspace folders when they are first needed; without it
-    they are the built-in ones. A client for which more than ``outgoing_max_bytes`` wait, or that takes nothing of
-    what waits in ``outgoing_stall_s``, is given up.
+    they are the built-in ones, set up by ``config_file`` or else by the user's own file. A client for which more than
+    ``outgoing_max_bytes`` wait, or that takes nothing of what waits in ``outgoing_stall_s``, is given up.
     """
     try:
         input_fd, output_fd = take_over_stdio()
@@ -62,6 +64,7 @@ def serve_stdio(
             input_fd,
             output_fd,
             create_executor=create_executor,
+            config_file=config_file,
             outgoing_max_bytes=outgoing_max_bytes,
             outgoing_stall_s=outgoing_stall_s,
         )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +29,8 @@ from .wire.jsonrpc import BridgeProtocol, BridgeServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import ExitStack
+    from pathlib import Path
 
     from openbuffer.editor_access.port import EditorProvider
 
@@ -33,12 +38,41 @@ if TYPE_CHECKING:
     from .life.lifetime import Lifetime
 
 
-def create_builtin_executor(roots: tuple[str, ...], editor: EditorProvider) -> ToolExecutor:
-    """The tools over these roots; imported when the first call needs them."""
-    from openbuffer.tools.config import ToolConfig  # noqa: PLC0415  not before the first answer
-    from openbuffer.tools.executor import create_tool_executor  # noqa: PLC0415  not before the first answer
+log = logging.getLogger(__name__)
 
-    return create_tool_executor(ToolConfig(roots=roots, editor=editor))
+
+def create_builtin_executor(
+    roots: tuple[str, ...],
+    editor: EditorProvider,
+    *,
+    ending: ExitStack,
+    config_file: Path | None = None,
+    tell: Callable[[str], None] = log.warning,
+) -> ToolExecutor:
+    """The tools over these roots; imported when the first call needs them. ``ending`` cleans up after them.
+
+    Raises:
+        ConfigError: ``config_file``, or else the user's own file, cannot be used.
+    """
+    from .assembly import assemble  # noqa: PLC0415  not before the first answer
+
+    return assemble(roots, ending=ending, editor=editor, config_file=config_file, tell=tell).executor()
+
+
+def tell_user(protocol: BridgeProtocol) -> Callable[[str], None]:
+    """Shows a sentence to the user as a warning of the editor's, and logs it; may be called from any thread."""
+    loop = asyncio.get_running_loop()
+
+    def show(sentence: str) -> None:
+        params = {"type": types.MessageType.Warning.value, "message": f"openbuffer: {sentence}"}
+        protocol.send_notification(types.WINDOW_SHOW_MESSAGE, params)
+
+    def tell(sentence: str) -> None:
+        log.warning("%s", sentence)
+        with suppress(RuntimeError):  # the session is over
+            loop.call_soon_threadsafe(show, sentence)
+
+    return tell
 
 
 def create_protocol() -> BridgeProtocol:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from openbuffer.tools.contract import ToolContext
 from openbuffer.tools.errors import ToolExecutionError
-from openbuffer.tools.executor import create_tool_executor
 
+from ..assembly import assemble
+from ..config import what_is_wrong_with_directory
+from ..config_file import NamedFile
 from ..life.interrupt import run_until_stopped
 from ..protocol import json_kind
-from .config import ConfigError, load_tool_config
 from .output import writing
 from .terminal import harmless
 
@@ -33,13 +35,19 @@ def call(name: str, arguments: str, *, root: Path | None, config_file: Path | No
     Without ``as_json`` the output goes to stdout as text, and what went wrong to stderr. With it, exactly the
     answer object of ``openbuffer/callTool`` goes to stdout. Wrong usage is told on stderr either way.
     """
-    try:
-        parsed = _parse_arguments(name, _argument_text(arguments))
-        executor = create_tool_executor(load_tool_config(_root(root), config_file))
-    except (_UsageError, ConfigError, ToolExecutionError) as error:
-        _complain(str(error))
-        return EXIT_HARD
+    with ExitStack() as ending:
+        try:
+            parsed = _parse_arguments(name, _argument_text(arguments))
+            executor = assemble(
+                (_root(root),), ending=ending, config_file=config_file, read=NamedFile(), tell=_complain
+            ).executor()
+        except (_UsageError, ToolExecutionError) as error:
+            _complain(str(error))
+            return EXIT_HARD
+        return _called(executor, name, parsed, as_json=as_json)
 
+
+def _called(executor: SandboxedToolExecutor, name: str, parsed: dict[str, Any], *, as_json: bool) -> int:
     async def work() -> int:
         answer = await _answer(executor, name, parsed)
         if as_json:
@@ -63,9 +71,13 @@ class _UsageError(Exception):
 
 def _root(root: Path | None) -> Path:
     try:
-        return (root if root is not None else Path.cwd()).absolute()
+        root = (root if root is not None else Path.cwd()).absolute()
     except FileNotFoundError:
         raise _UsageError("the current directory does not exist any more; name one with --root") from None
+    wrong = what_is_wrong_with_directory(root)
+    if wrong:
+        raise _UsageError(f"{root}: the root {wrong}; name a directory that exists")
+    return root
 
 
 def _argument_text(arguments: str) -> str:

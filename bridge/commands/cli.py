@@ -33,7 +33,7 @@ exit code: 0 the tool did it, 1 it says why not, 2 it could not run, 130 stopped
 """
 
 _CONFIG_HELP: Final = """\
-TOML or JSON file; keys: roots (list of further directories), limits.file_max_bytes, limits.read_output_max_bytes
+TOML or JSON file to use instead of openbuffer/openbuffer.toml in $XDG_CONFIG_HOME or ~/.config; README.md has its keys
 """
 
 
@@ -67,6 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
 
     serve = commands.add_parser("serve", help="the language server, over stdin and stdout; an editor starts it")
+    serve.add_argument("--config", type=Path, metavar="FILE", help=_CONFIG_HELP)
     serve.add_argument("--stdio", action="store_true", help="accepted because many editors send it; it is the only way")
 
     call = commands.add_parser(
@@ -84,6 +85,7 @@ def _parser() -> argparse.ArgumentParser:
 
     doctor = commands.add_parser("doctor", help="find out what works here and how to get what does not")
     doctor.add_argument("--root", type=Path, metavar="DIR", help="the workspace to look at; default: here")
+    doctor.add_argument("--config", type=Path, metavar="FILE", help=_CONFIG_HELP)
     doctor.add_argument("--json", action="store_true", help="print the findings as one JSON object")
 
     demo = commands.add_parser("demo", help="watch an unsaved buffer being read, edited and kept")
@@ -103,7 +105,7 @@ def _dispatch(arguments: argparse.Namespace) -> int:
         case "serve":
             from ..server import serve_stdio  # noqa: PLC0415  see the module
 
-            return serve_stdio()
+            return serve_stdio(config_file=arguments.config)
         case "call":
             from .call import call  # noqa: PLC0415  see the module
 
@@ -117,7 +119,7 @@ def _dispatch(arguments: argparse.Namespace) -> int:
         case "doctor":
             from .doctor import doctor  # noqa: PLC0415  see the module
 
-            return doctor(arguments.root, as_json=arguments.json)
+            return doctor(arguments.root, as_json=arguments.json, config_file=arguments.config)
         case "demo":
             from .demo import demo  # noqa: PLC0415  see the module
 

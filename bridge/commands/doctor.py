@@ -31,26 +31,42 @@ _TONES: Final[dict[str, Tone]] = {"good": "good", "note": "warn", "bad": "bad"}
 _SELF_TEST_TIMEOUT_S: Final = 30.0
 
 
-def doctor(root: Path | None, *, as_json: bool) -> int:
-    """Examine this installation and the workspace ``root`` (here unless given); returns the exit code."""
-    findings = list(examine_installation())
-    # The rest imports what the installation has just been searched for.
-    if not _bad(findings):
-        from .doctor_files import examine_root  # noqa: PLC0415  see above
+def doctor(root: Path | None, *, as_json: bool, config_file: Path | None = None) -> int:
+    """Examine this installation and the workspace ``root`` (here unless given); returns the exit code.
 
-        findings.append(try_the_main_job())
-        try:
-            findings += examine_root((root or Path()).absolute())
-        except FileNotFoundError:
-            gone = "the current directory does not exist any more"
-            findings.append(Finding("workspace", "bad", gone, "name a workspace with --root"))
-        findings += examine_companions()
+    ``config_file`` is the configuration to look at instead of the user's own.
+    """
+    findings = list(examine_installation())
+    if not _bad(findings):  # the rest imports what the installation has just been searched for
+        findings += _examine_use(root, config_file)
     if as_json:
         report = {"works": not _bad(findings), "findings": [finding.to_json() for finding in findings]}
         terminal_for(sys.stdout).print(json.dumps(report))
     else:
         show(findings, terminal_for(sys.stdout))
     return 1 if _bad(findings) else 0
+
+
+def _examine_use(root: Path | None, config_file: Path | None) -> Iterator[Finding]:
+    from .doctor_commands import examine_commands, examine_configuration  # noqa: PLC0415  see above
+    from .doctor_files import examine_root  # noqa: PLC0415  see above
+
+    try:
+        workspace = (root or Path()).absolute()
+    except FileNotFoundError:
+        workspace = None
+    findings, settings = examine_configuration(workspace, config_file)
+    yield from findings
+    if settings is not None:  # else no tool runs, and the reason has been told
+        yield try_the_main_job(config_file)
+    if workspace is None:
+        gone = "the current directory does not exist any more"
+        yield Finding("workspace", "bad", gone, "name a workspace with --root")
+    else:
+        yield from examine_root(workspace)
+        if settings is not None:
+            yield from examine_commands(workspace, settings)
+    yield from examine_companions()
 
 
 def _bad(findings: list[Finding]) -> list[str]:
@@ -106,21 +122,23 @@ def _reinstall() -> str:
     return f"install it again, in the directory of its README.md: {pip_install('--force-reinstall .')}"
 
 
-def try_the_main_job() -> Finding:
+def try_the_main_job(config_file: Path | None = None) -> Finding:
     """Start the real server, open a document with unsaved text, and have Read tell that text."""
     import anyio  # noqa: PLC0415  one of the packages that the doctor looks for
 
     with tempfile.TemporaryDirectory(prefix="openbuffer-doctor-") as directory:
         file = Path(os.path.realpath(directory), "unsaved.txt")
         file.write_text("this is on the disk\n", encoding="utf-8")
-        return anyio.run(_read_unsaved, file, "this is not on the disk\n")
+        arguments = () if config_file is None else ("--config", str(config_file.absolute()))
+        return anyio.run(_read_unsaved, file, "this is not on the disk\n", arguments)
 
 
-async def _read_unsaved(file: Path, unsaved: str) -> Finding:
-    from ..client import BridgeClient, BridgeError  # noqa: PLC0415  likewise
+async def _read_unsaved(file: Path, unsaved: str, arguments: tuple[str, ...]) -> Finding:
+    from ..client import SERVER_COMMAND, BridgeClient, BridgeError  # noqa: PLC0415  likewise
 
+    command = (*SERVER_COMMAND, *arguments)
     try:
-        async with BridgeClient([file.parent], answer_timeout_s=_SELF_TEST_TIMEOUT_S) as client:
+        async with BridgeClient([file.parent], command=command, answer_timeout_s=_SELF_TEST_TIMEOUT_S) as client:
             client.did_open(file.as_uri(), unsaved)
             answer = await client.call_tool("Read", {"filePath": str(file)})
     except BridgeError as error:
@@ -134,8 +152,6 @@ def examine_companions() -> Iterator[Finding]:
     """Programs that are not needed for the main job."""
     yield _nvim()
     yield _ripgrep()
-    bwrap = shutil.which("bwrap")
-    yield _program("bwrap", "commands will be confined by it (Linux)", "install bubblewrap", "--version", path=bwrap)
 
 
 def _nvim() -> Finding:

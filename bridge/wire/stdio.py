@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import aclosing, nullcontext
+from contextlib import ExitStack, aclosing, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
+import anyio.to_thread
 
 from ..life.lifetime import Lifetime, ended_by_signals
 from ..life.parent import process_ended
 from ..limits import FLUSH_GRACE_S, OUTGOING_MAX_BYTES, OUTGOING_STALL_S
-from ..wiring import create_builtin_executor, create_protocol, wire
+from ..wiring import create_builtin_executor, create_protocol, tell_user, wire
 from .framing import BadFrame, FrameReader
 from .inbox import incoming
 from .jsonrpc import Phase
@@ -19,6 +21,7 @@ from .outbox import Outbox
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from openbuffer.editor_access.port import EditorProvider
 
@@ -31,6 +34,7 @@ async def run_session(
     output_fd: int,
     *,
     create_executor: Callable[[tuple[str, ...], EditorProvider], ToolExecutor] | None = None,
+    config_file: Path | None = None,
     outgoing_max_bytes: int = OUTGOING_MAX_BYTES,
     outgoing_stall_s: float = OUTGOING_STALL_S,
     owns_process: bool = True,
@@ -45,6 +49,7 @@ async def run_session(
     lifetime = Lifetime(lambda: protocol.phase is Phase.SHUT_DOWN, owns_process=owns_process)
     outbox = Outbox(output_fd, lost=lifetime.end, max_bytes=outgoing_max_bytes, stall_s=outgoing_stall_s)
     protocol.set_writer(outbox)
+    ending = ExitStack()
     code = 1
     try:
         async with anyio.create_task_group() as tasks:
@@ -53,11 +58,12 @@ async def run_session(
             def watch_process(process_id: int) -> None:
                 tasks.start_soon(_end_with, process_id, lifetime)
 
-            session = wire(protocol, lifetime, watch_process, create_executor or create_builtin_executor)
+            builtin = partial(create_builtin_executor, ending=ending, config_file=config_file, tell=tell_user(protocol))
+            session = wire(protocol, lifetime, watch_process, create_executor or builtin)
             with ended_by_signals(asyncio.get_running_loop(), lifetime) if owns_process else nullcontext():
                 tasks.start_soon(_read, input_fd, protocol, lifetime)
                 code = await lifetime.wait()
-                await _wind_down(protocol, session, outbox)
+                await _wind_down(protocol, session, outbox, ending)
                 tasks.cancel_scope.cancel()
     finally:
         outbox.close()
@@ -87,11 +93,12 @@ async def _end_with(process_id: int, lifetime: Lifetime) -> None:
     lifetime.end(f"the client's process {process_id} has ended")
 
 
-async def _wind_down(protocol: BridgeProtocol, session: Session, outbox: Outbox) -> None:
-    """Stop the work, answer it, send the answers. The lifetime's clock bounds all of it."""
+async def _wind_down(protocol: BridgeProtocol, session: Session, outbox: Outbox, ending: ExitStack) -> None:
+    """Stop the work, answer it, send the answers, clean up. The lifetime's clock bounds all of it."""
     protocol.connection_lost()
     session.connection_lost()
     protocol.cancel_requests()
     await protocol.wait_idle()
     with anyio.move_on_after(FLUSH_GRACE_S):
         await outbox.flush()
+    await anyio.to_thread.run_sync(ending.close)

@@ -12,6 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from openbuffer.bridge.config import COMMANDS as COMMANDS_KEYS
+from openbuffer.bridge.config import LIMITS as LIMITS_KEYS
+from openbuffer.bridge.config import SANDBOX as SANDBOX_KEYS
+from openbuffer.bridge.config import parse_config
+from openbuffer.sandbox.detect import detect_os_sandbox
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,6 +65,29 @@ def test_the_shell_examples_work(workspace: Path, environment: Mapping[str, str]
     assert "README.md: lines 1-5 of" in printed
     assert '"success": true' in printed
     assert (workspace / "a.txt").read_text() == "the new line\n"
+
+
+COMMANDS = "Commands, and what confines them"
+
+
+@pytest.mark.contract("S7")
+def test_the_example_of_the_sandbox_works(workspace: Path, environment: Mapping[str, str]) -> None:
+    found = detect_os_sandbox([str(workspace)])
+    if not found.available:
+        pytest.skip(found.problem)
+    Path(environment["HOME"]).mkdir()
+    printed = run(["sh", "-e", "-c", examples(COMMANDS, "sh")[0]], workspace, environment)
+    assert "Confined by bubblewrap" in printed
+    assert (workspace / "here").exists()
+    assert not Path(environment["HOME"], "not-there").exists()
+
+
+def test_the_example_and_the_table_of_settings_are_what_there_is(workspace: Path) -> None:
+    (example,) = examples(COMMANDS, "toml")
+    assert parse_config(workspace / "openbuffer.toml", example.encode()).sandbox.enabled
+    tables = {"sandbox": SANDBOX_KEYS, "commands": COMMANDS_KEYS, "limits": LIMITS_KEYS}
+    known = {"roots", *(f"{table}.{key}" for table, keys in tables.items() for key in keys)}
+    assert set(re.findall(r"^\| `([\w.]+)` \| .* \| .* \|$", SECTIONS[COMMANDS], re.MULTILINE)) == known
 
 
 def test_the_python_examples_work(workspace: Path, environment: Mapping[str, str]) -> None:

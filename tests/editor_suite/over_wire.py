@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import astuple, dataclass, field
 from typing import TYPE_CHECKING
 
@@ -51,7 +51,7 @@ class ServerSide:
 
     def create_executor(self, roots: tuple[str, ...], editor: EditorProvider) -> ToolExecutor:
         self._provider = editor
-        return create_builtin_executor(roots, editor)
+        return create_builtin_executor(roots, editor, ending=ExitStack())
 
 
 @asynccontextmanager

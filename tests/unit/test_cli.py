@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -71,6 +72,10 @@ def test_a_reader_that_went_away_ends_with_141_and_without_noise(monkeypatch: py
 def test_serve_takes_the_flag_that_editors_send(monkeypatch: pytest.MonkeyPatch) -> None:
     from openbuffer.bridge import server
 
-    monkeypatch.setattr(server, "serve_stdio", lambda: 0)
+    started: list[Path | None] = []
+
+    monkeypatch.setattr(server, "serve_stdio", lambda **options: started.append(options["config_file"]) or 0)
     assert main(["serve", "--stdio"]) == 0
     assert main(["serve"]) == 0
+    assert main(["serve", "--config", "mine.toml"]) == 0
+    assert started == [None, None, Path("mine.toml")]

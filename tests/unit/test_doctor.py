@@ -72,10 +72,10 @@ def test_the_command_to_install_runs_in_a_shell_whose_python_has_no_pip(
 def test_a_server_that_does_not_start_is_told_with_its_last_words(
     monkeypatch: pytest.MonkeyPatch, capsys: Any, tmp_path: Path
 ) -> None:
-    from openbuffer.bridge.client import BridgeClient
+    from openbuffer.bridge import client
 
     command = (sys.executable, "-c", "import sys; sys.exit('ImportError: no lsprotocol')")
-    monkeypatch.setitem(BridgeClient.__init__.__kwdefaults__, "command", command)
+    monkeypatch.setattr(client, "SERVER_COMMAND", command)
     assert main(["doctor", "--root", str(tmp_path)]) == 1
     assert "FAIL server" in (printed := capsys.readouterr().out)
     assert "it said: ImportError: no lsprotocol" in printed
@@ -174,17 +174,17 @@ def test_missing_companions_are_notes_with_a_way_to_get_them(monkeypatch: pytest
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     monkeypatch.setattr(ripgrep, "_of_package", lambda: ())
     found = list(examine_companions())
-    assert states(found) == {"nvim": "note", "rg": "note", "bwrap": "note"}
+    assert states(found) == {"nvim": "note", "rg": "note"}
     assert all(finding.fix for finding in found)
 
 
 def test_a_companion_that_does_not_run_is_a_note(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("nvim", "rg", "bwrap"):
+    for name in ("nvim", "rg"):
         (tmp_path / name).write_text("#!/no/such/interpreter\n")
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     found = list(examine_companions())
-    assert states(found) == {"nvim": "note", "rg": "note", "bwrap": "note"}
+    assert states(found) == {"nvim": "note", "rg": "note"}
     assert all("does not run" in finding.detail for finding in found)
 
 
@@ -231,7 +231,7 @@ def test_the_doctor_needs_nothing_but_the_standard_library_to_start() -> None:
 
 
 def test_json_has_every_finding(monkeypatch: pytest.MonkeyPatch, capsys: Any, tmp_path: Path) -> None:
-    monkeypatch.setattr(doctor_module, "try_the_main_job", lambda: Finding("server", "good", "starts"))
+    monkeypatch.setattr(doctor_module, "try_the_main_job", lambda _config: Finding("server", "good", "starts"))
     assert main(["doctor", "--json", "--root", str(tmp_path)]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["works"] is True
@@ -239,7 +239,7 @@ def test_json_has_every_finding(monkeypatch: pytest.MonkeyPatch, capsys: Any, tm
 
 
 def test_a_current_directory_that_is_gone_is_told(monkeypatch: pytest.MonkeyPatch, capsys: Any, tmp_path: Path) -> None:
-    monkeypatch.setattr(doctor_module, "try_the_main_job", lambda: Finding("server", "good", "starts"))
+    monkeypatch.setattr(doctor_module, "try_the_main_job", lambda _config: Finding("server", "good", "starts"))
     gone = tmp_path / "gone"
     gone.mkdir()
     monkeypatch.chdir(gone)

@@ -1,0 +1,124 @@
+"""The tools of a session, put together from the user's file, the workspace's files and the editor.
+
+``serve`` and ``call`` come here alike, so that a setting means the same for both.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from openbuffer.tools.adapters.artifact_files import ArtifactDirectory
+from openbuffer.tools.config import ToolConfig
+from openbuffer.tools.executor import SandboxedToolExecutor, create_tool_executor
+
+from .config import ConfigError
+from .config_file import read_user_file
+from .directories import DirectoryError, OwnDirectories, hidden_paths, own_directories
+from .own_files import OwnFilesPolicy
+from .session_sandbox import SessionSandbox
+from .settings import LiveSettings, ignore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from contextlib import ExitStack
+
+    from openbuffer.editor_access.port import EditorProvider
+    from openbuffer.tools.permissions import PermissionPolicy
+
+    from .config_file import Reading
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assembly:
+    """What the tools of a session are made of; ``policy`` is the gate in front of them."""
+
+    config: ToolConfig
+    policy: PermissionPolicy
+
+    def executor(self) -> SandboxedToolExecutor:
+        """The tools behind their gate.
+
+        Raises:
+            ToolExecutionError: they cannot be assembled, for example because a root is gone.
+        """
+        return create_tool_executor(self.config, policy=self.policy)
+
+
+def assemble(
+    roots: Sequence[str | Path],
+    *,
+    ending: ExitStack,
+    editor: EditorProvider | None = None,
+    config_file: Path | None = None,
+    read: Callable[[Path], Reading] = read_user_file,
+    tell: Callable[[str], None] = log.warning,
+) -> Assembly:
+    """Put together the tools below ``roots`` and the roots that the user's file adds.
+
+    ``config_file`` is used instead of the user's own, and read by ``read``. ``tell`` takes a sentence on whatever of
+    the files does not count, now and later, from any thread. What has to be cleaned up at the end goes to ``ending``;
+    that blocks.
+
+    Raises:
+        ConfigError: the user's file cannot be used, or there is no place for it.
+    """
+    directories = _directories()
+    settings = open_settings(roots, directories, config_file, read=read, tell=tell)
+    everywhere = tuple(str(root) for root in (*roots, *settings.first.roots))
+    own = dict(os.environ)
+
+    def environment() -> dict[str, str]:
+        from .environment import command_environment  # noqa: PLC0415  many expressions, which no answer need wait for
+
+        return command_environment(own, settings.commands())
+
+    sandbox = SessionSandbox(everywhere, settings, directories, environment)
+    sandbox.begin(tell)
+    ending.callback(sandbox.close)
+    config = ToolConfig(
+        roots=everywhere,
+        editor=editor,
+        sandbox=sandbox,
+        environment=environment,
+        artifacts=ArtifactDirectory(str(directories.artifacts)),
+    )
+    return Assembly(
+        config=replace(config, **settings.first.limits),
+        policy=OwnFilesPolicy(hidden_paths(directories, settings.file), everywhere),
+    )
+
+
+def open_settings(
+    roots: Sequence[str | Path],
+    directories: OwnDirectories,
+    config_file: Path | None = None,
+    *,
+    read: Callable[[Path], Reading] = read_user_file,
+    tell: Callable[[str], None] = ignore,
+) -> LiveSettings:
+    """The settings by the file that the user named, or by their own.
+
+    Raises:
+        ConfigError: it cannot be used.
+    """
+    try:
+        workspace = [Path(root).absolute() for root in roots]
+        file = (config_file or directories.config_file).absolute()
+    except FileNotFoundError:
+        raise ConfigError(
+            "the current directory does not exist any more; name the configuration by its whole path"
+        ) from None
+    return LiveSettings(file, workspace, is_named=config_file is not None, read=read, tell=tell)
+
+
+def _directories() -> OwnDirectories:
+    try:
+        return own_directories()
+    except DirectoryError as error:
+        raise ConfigError(str(error)) from None

@@ -1,0 +1,115 @@
+"""What the doctor looks at for commands: the configuration and what it says, the shell, the variables, the sandbox."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import fields
+from typing import TYPE_CHECKING, Final
+
+from openbuffer.sandbox.detect import detect_os_sandbox
+from openbuffer.tools.support.shells import find_shell
+
+from ..assembly import open_settings
+from ..config import Config, ConfigError
+from ..config_file import CONFIG_NAME
+from ..directories import DirectoryError, own_directories
+from ..environment import dropped
+from .findings import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from openbuffer.sandbox.settings import SandboxSettings
+
+    from ..settings import LiveSettings
+
+_SHELL_TIMEOUT_S: Final = 10.0
+_SHOWN_NAMES: Final = 12
+
+
+def examine_configuration(root: Path | None, config_file: Path | None) -> tuple[list[Finding], LiveSettings | None]:
+    """The user's file and the workspace's, and the settings that come of them; None where there are none."""
+    roots = [] if root is None else [root]
+    try:
+        settings = open_settings(roots, own_directories(), config_file)
+    except (ConfigError, DirectoryError) as error:
+        fix = "put that right; until then no tool runs, because nobody knows what the configuration forbids"
+        return [Finding("configuration", "bad", str(error), fix)], None
+    said = _said(settings.first) if settings.file.exists() else "is not there; all settings are the defaults"
+    findings = [Finding("configuration", "good", f"{settings.file}: {said}")]
+    findings += [
+        Finding("workspace settings", "note", sentence, f"change or remove that in the workspace's {CONFIG_NAME}")
+        for sentence in settings.warnings
+    ]
+    if not settings.warnings:
+        findings += [
+            Finding("workspace settings", "good", f"{each / CONFIG_NAME}: all of it tightens, and counts")
+            for each in roots
+            if (each / CONFIG_NAME).is_file()
+        ]
+    return findings, settings
+
+
+def _said(config: Config) -> str:
+    """What the file says that is not the default, key by key."""
+    said = [f"{len(config.roots)} further roots"] if config.roots else []
+    said += [f"{name} = {value}" for name, value in config.limits.items()]
+    for table in (config.sandbox, config.commands):
+        default = type(table)()
+        values = {each.name: getattr(table, each.name) for each in fields(table)}
+        said += [f"{name} = {_toml(value)}" for name, value in values.items() if value != getattr(default, name)]
+    return ", ".join(said) or "says nothing but the defaults"
+
+
+def _toml(value: bool | Sequence[str]) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(list(value))
+
+
+def examine_commands(root: Path, settings: LiveSettings) -> Iterator[Finding]:
+    """The shell, which variables commands get, and whether something can confine them."""
+    yield _shell(root)
+    yield _variables(settings)
+    yield _sandbox(root, settings.sandbox())
+
+
+def _shell(root: Path) -> Finding:
+    shell = find_shell([str(root)])
+    fix = "install bash or another shell outside of the workspace, in a directory of PATH"
+    try:
+        done = subprocess.run(  # noqa: S603  the shell that commands are run by
+            shell.argv("exit 7"),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            cwd=os.sep,
+            timeout=_SHELL_TIMEOUT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Finding("shell", "note", f"{shell.program} does not run, and so no command does ({error})", fix)
+    if done.returncode != 7:
+        return Finding("shell", "note", f"{shell.program} does not tell how a command ended", fix)
+    return Finding("shell", "good", f"{shell.name} ({shell.program})")
+
+
+def _variables(settings: LiveSettings) -> Finding:
+    left_out = sorted(dropped(os.environ, settings.commands()))
+    if not left_out:
+        return Finding("variables", "good", f"commands get all {len(os.environ)}; none looks like a credential")
+    shown = ", ".join(left_out[:_SHOWN_NAMES])
+    more = f" and {len(left_out) - _SHOWN_NAMES} more" if len(left_out) > _SHOWN_NAMES else ""
+    detail = f"commands get {len(os.environ) - len(left_out)} of {len(os.environ)}; left out: {shown}{more}"
+    return Finding("variables", "good", f"{detail}; pass_environment under [commands] hands them on")
+
+
+def _sandbox(root: Path, settings: SandboxSettings) -> Finding:
+    detection = detect_os_sandbox([str(root)])
+    if not detection.available:
+        so = "every command is refused" if settings.enabled else "commands run without one, as the settings have it"
+        return Finding("sandbox", "note", f"cannot be had, and {so}", detection.problem)
+    detail = f"{detection.name} ({detection.program}) was started and holds"
+    if settings.enabled:
+        return Finding("sandbox", "good", f"{detail}; commands are confined")
+    fix = f"write `enabled = true` under `[sandbox]` into {CONFIG_NAME} of your configuration directory"
+    return Finding("sandbox", "note", f"{detail}, but it is off: commands run with all your rights", fix)

@@ -1,0 +1,48 @@
+"""The gate's rule on what is the server's own: no file tool reaches its directories or changes its settings.
+
+Otherwise a model that is held by the sandbox would open it with Write. A search of a directory above them is not judged
+here: what lies below is no target of its own.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from openbuffer.tools.contract import Capability, FileTarget
+from openbuffer.tools.permissions import AllowAll, Decision
+
+from .config_file import CONFIG_NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from openbuffer.tools.permissions import PermissionPolicy, PermissionRequest
+
+
+class OwnFilesPolicy:
+    """Denies what is the server's own and leaves all else to ``others``. Fulfils ``PermissionPolicy``.
+
+    ``hidden`` are absolute paths that no tool may touch, ``roots`` the directories whose ``openbuffer.toml`` none may
+    change.
+    """
+
+    def __init__(self, hidden: Iterable[str], roots: Iterable[str], others: PermissionPolicy | None = None) -> None:
+        self._hidden = tuple(hidden)
+        self._settings = frozenset(os.path.join(os.path.realpath(root), CONFIG_NAME) for root in roots)
+        self._others = others or AllowAll()
+
+    def decide(self, request: PermissionRequest) -> Decision:
+        """Judge the request."""
+        for target in request.targets:
+            reason = self._reason(target) if isinstance(target, FileTarget) else ""
+            if reason:
+                return Decision("deny", reason)
+        return self._others.decide(request)
+
+    def _reason(self, target: FileTarget) -> str:
+        if any(target.path == path or target.path.startswith(f"{path}/") for path in self._hidden):
+            return "it is openbuffer's own; the user looks after it"
+        if target.access is Capability.FILE_WRITE and target.path in self._settings:
+            return "it says what commands may do; the user alone changes it"
+        return ""
