@@ -91,9 +91,23 @@ class SessionSandbox:
         Raises:
             SandboxError: it could not be run, or how it ended is not known.
         """
-        await anyio.to_thread.run_sync(self._wait_until_swept)
-        client = await anyio.to_thread.run_sync(self._found)
-        return await client.run(command)
+        return await (await self._found_in_thread()).run(command)
+
+    async def read_file(self, path: str, *, max_bytes: int | None = None) -> str:
+        """The text of a file, read as a confined command would, or the host's where the sandbox is off.
+
+        Raises:
+            SandboxError: it cannot be read, or is larger.
+        """
+        return await (await self._found_in_thread()).read_file(path, max_bytes=max_bytes)
+
+    async def write_file(self, path: str, text: str) -> None:
+        """Replace a file or make it, as a confined command would.
+
+        Raises:
+            SandboxError: it cannot be written; then it is as it was.
+        """
+        await (await self._found_in_thread()).write_file(path, text)
 
     def close(self) -> None:
         """Remove what the session's confined commands had for themselves; blocks."""
@@ -111,6 +125,10 @@ class SessionSandbox:
                 tell(note)
         except SandboxError as error:
             tell(f"what earlier sessions left could not be looked for: {error}")
+
+    async def _found_in_thread(self) -> OsSandboxClient:
+        await anyio.to_thread.run_sync(self._wait_until_swept)
+        return await anyio.to_thread.run_sync(self._found)
 
     def _wait_until_swept(self) -> None:
         if self._sweeping is not None:

@@ -1,11 +1,33 @@
 """Errors of running commands and of sandboxes::
 
 SandboxError
-├── SandboxUnavailableError   confinement is asked for and cannot be had; the text names what to install or to change
-└── CommandStartError         the command could not be started at all; nothing ran
+├── SandboxUnavailableError      confinement is asked for and cannot be had; the text names what to install or to change
+├── CommandStartError            the command could not be started at all; nothing ran
+├── CommandTimeoutError          the command took longer than its time; ``output`` is what it wrote until then
+├── ExitCodeError                how a command ended is not known: reason missing | malformed | conflicting
+├── SandboxAnswerError           the provider's answer is none: of another type, or not what was asked for
+├── OperationAbsentError         this client has no such operation
+├── WorkerWithdrawnError         a restore took the worker away: reason restoring | restore_failed | late
+├── RestoreError                 a restore did not succeed: reason failed | wrong_id | superseded | timeout
+├── SnapshotNotFoundError        there is no such snapshot
+└── SandboxFileError             one file; ``path`` names it
+    ├── SandboxPathError              no path at all: empty, relative, with a NUL, too long
+    ├── SandboxFileNotFoundError
+    ├── SandboxIsDirectoryError
+    ├── SandboxNotDirectoryError
+    ├── SandboxNotEmptyError          a directory that is to be deleted holds something
+    ├── SandboxPermissionError
+    ├── SandboxFileTooLargeError
+    └── SandboxNotTextError           the bytes are not UTF-8, or cannot be seen to be
 """
 
 from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+ExitCodeReason: TypeAlias = Literal["missing", "malformed", "conflicting"]
+WithdrawnReason: TypeAlias = Literal["restoring", "restore_failed", "late"]
+RestoreReason: TypeAlias = Literal["failed", "wrong_id", "superseded", "timeout"]
 
 
 class SandboxError(Exception):
@@ -18,3 +40,95 @@ class SandboxUnavailableError(SandboxError):
 
 class CommandStartError(SandboxError):
     """The command could not be started: no such program or directory, or too long an argument; nothing ran."""
+
+
+class CommandTimeoutError(SandboxError):
+    """The command took longer than its time. ``output``: what it wrote until then, where that is known."""
+
+    def __init__(self, message: str, *, output: str = "") -> None:
+        super().__init__(message)
+        self.output = output
+
+
+class ExitCodeError(SandboxError):
+    """The command ended, and whether it succeeded is not known: never to be taken for success (S5)."""
+
+    def __init__(self, message: str, *, reason: ExitCodeReason) -> None:
+        super().__init__(message)
+        self.reason: ExitCodeReason = reason
+
+
+class SandboxAnswerError(SandboxError):
+    """The provider answered with something that is no answer to what it was asked."""
+
+
+class OperationAbsentError(SandboxError):
+    """The client does not have an optional operation; nothing was done. ``operation`` is its name in the port."""
+
+    def __init__(self, message: str, *, operation: str) -> None:
+        super().__init__(message)
+        self.operation = operation
+
+
+class WorkerWithdrawnError(SandboxError):
+    """A restore took the worker away that was, or would have been, asked (S5).
+
+    ``restoring``, ``restore_failed``: nothing was asked of it. ``late``: it was asked before the restore began, and its
+    answer does not count; what it was asked to do may have been done in a place that is not in use any more.
+    """
+
+    def __init__(self, message: str, *, reason: WithdrawnReason) -> None:
+        super().__init__(message)
+        self.reason: WithdrawnReason = reason
+
+
+class RestoreError(SandboxError):
+    """A restore did not succeed. Unless ``superseded`` by a later one, the client stays closed until one succeeds."""
+
+    def __init__(self, message: str, *, reason: RestoreReason) -> None:
+        super().__init__(message)
+        self.reason: RestoreReason = reason
+
+
+class SnapshotNotFoundError(SandboxError):
+    """There is no such snapshot; nothing was changed."""
+
+
+class SandboxFileError(SandboxError):
+    """One file could not be read or changed; ``path`` names it."""
+
+    def __init__(self, message: str, *, path: str) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+class SandboxPathError(SandboxFileError):
+    """It cannot be the path of a file: empty, relative, with a NUL, or too long. Nothing was asked."""
+
+
+class SandboxFileNotFoundError(SandboxFileError):
+    """No such file or directory."""
+
+
+class SandboxIsDirectoryError(SandboxFileError):
+    """It is a directory, and a file is needed."""
+
+
+class SandboxNotDirectoryError(SandboxFileError):
+    """It, or what lies above it, is no directory, and one is needed."""
+
+
+class SandboxNotEmptyError(SandboxFileError):
+    """The directory holds something, and only an empty one is deleted."""
+
+
+class SandboxPermissionError(SandboxFileError):
+    """The sandbox does not permit it."""
+
+
+class SandboxFileTooLargeError(SandboxFileError):
+    """It holds more than may be read or written; never a part of it."""
+
+
+class SandboxNotTextError(SandboxFileError):
+    """It is not UTF-8, or the provider gives text only and has put something else in place of what is not."""

@@ -18,8 +18,9 @@ from .bubblewrap import Descriptors, bubblewrap_argv
 from .confined import ConfinedCommand, in_memory
 from .confined_files import read_argv, write_argv
 from .detect import OsSandboxDetection, temporary_places
-from .errors import SandboxError, SandboxUnavailableError
+from .errors import CommandTimeoutError, SandboxError, SandboxUnavailableError
 from .exclusions import exclusion_of
+from .file_content import decode_text, encode_text, file_error, too_large
 from .limits import (
     EMPTY_TIMEOUT_S,
     FILE_READ_MAX_BYTES,
@@ -31,11 +32,11 @@ from .limits import (
 )
 from .mounts import KERNEL_PLACES, Hidden, Layout, lies_in, own_places
 from .places import HiddenPlaces, WritablePlaces, hard_linked
-from .port import Command, Containment, Invocation, RunResult
+from .port import Command, Containment, Invocation, RunResult, require_sandbox_path
 from .process.result import CaptureLimits, Ended
 from .process.runner import run_invocation
 from .programs import is_writable_by_command
-from .protected import protected_paths
+from .protected import protected_paths, resolved
 from .quarantine import Quarantine
 from .scratch import Scratch, sweep
 from .seccomp import build_filter
@@ -194,21 +195,43 @@ class OsSandboxClient:
         """
         return await run_to_the_end(lambda stop: self._run(command, stop))
 
-    async def read_file(self, path: str) -> bytes:
-        """The content of a file, read as a confined command would, or the host's where the sandbox is off.
+    async def read_file(self, path: str, *, max_bytes: int | None = None) -> str:
+        """The text of a UTF-8 file; else as :meth:`read_bytes`.
 
         Raises:
-            SandboxError: it cannot be read, or is larger than ``FILE_READ_MAX_BYTES``.
+            SandboxNotTextError: it is not UTF-8.
+            SandboxError: it cannot be read, or is larger.
         """
-        return await run_to_the_end(lambda stop: self._read(path, stop))
+        return decode_text(path, await self.read_bytes(path, max_bytes=max_bytes))
 
-    async def write_file(self, path: str, content: bytes) -> None:
-        """Replace a file or make it, as a confined command would; the old content stays until the new one is whole.
+    async def write_file(self, path: str, text: str) -> None:
+        """Replace a file or make it by ``text`` as UTF-8; else as :meth:`write_bytes`.
 
         Raises:
             SandboxError: it cannot be written; then it is as it was.
         """
-        await run_to_the_end(lambda stop: self._write(path, content, stop))
+        await self.write_bytes(path, encode_text(path, text))
+
+    async def read_bytes(self, path: str, *, max_bytes: int | None = None) -> bytes:
+        """The content of a file, read as a confined command would, or the host's where the sandbox is off.
+
+        Raises:
+            SandboxFileError: it cannot be read, or is larger than ``max_bytes`` or ``FILE_READ_MAX_BYTES``.
+            SandboxError: how the reading ended is not known.
+        """
+        most = FILE_READ_MAX_BYTES if max_bytes is None else min(max_bytes, FILE_READ_MAX_BYTES)
+        return await run_to_the_end(lambda stop: self._read(require_sandbox_path(path), most, stop))
+
+    async def write_bytes(self, path: str, content: bytes) -> None:
+        """Replace a file or make it, and the directories above it, as a confined command would.
+
+        The old content stays until the new one is whole.
+
+        Raises:
+            SandboxFileError: it cannot be written; then it is as it was.
+            SandboxError: how the writing ended is not known.
+        """
+        await run_to_the_end(lambda stop: self._write(require_sandbox_path(path), content, stop))
 
     def close(self) -> None:
         """Remove the session's temporary directory. Commands that still run lose it."""
@@ -275,16 +298,16 @@ class OsSandboxClient:
                 )
 
     def _require_visible(self, cwd: str, layout: Layout) -> None:
-        resolved = os.path.realpath(cwd)
-        if not os.path.isdir(resolved):
+        directory = resolved(cwd)
+        if not directory or not os.path.isdir(directory):
             raise SandboxUnavailableError(f"the command was not run: {cwd} is no directory; name another one")
-        hidden = next((each.path for each in layout.hidden if lies_in(resolved, each.path)), None)
+        hidden = next((each.path for each in layout.hidden if lies_in(directory, each.path)), None)
         if hidden is not None:
             raise SandboxUnavailableError(
                 f"the command was not run: its directory {cwd} is hidden from commands; name another one"
             )
-        own = any(lies_in(resolved, place) and resolved != place for place in layout.temporary_places)
-        if own and not any(lies_in(resolved, place) for place in layout.writable):
+        own = any(lies_in(directory, place) and directory != place for place in layout.temporary_places)
+        if own and not any(lies_in(directory, place) for place in layout.writable):
             raise SandboxUnavailableError(
                 f"the command was not run: its directory {cwd} lies in the host's temporary directory, and confined "
                 "commands have one of their own; name a directory of the workspace"
@@ -341,13 +364,14 @@ class OsSandboxClient:
         assert ended.exit_code is not None
         return RunResult(exit_code=ended.exit_code, output=output.head + output.tail, cut=output.cut)
 
-    def _read(self, path: str, stop: threading.Event) -> bytes:
+    def _read(self, path: str, max_bytes: int, stop: threading.Event) -> bytes:
         content = bytearray()
-        ended = self._ended(read_argv(path), self._file_command(), stop, _ERROR_LIMITS, sink=content.extend)
+        argv = read_argv(path, max_bytes)
+        ended = self._ended(argv, self._file_command(), stop, _ERROR_LIMITS, sink=content.extend)
         if ended.exit_code != 0:
-            raise SandboxError(f"{path} cannot be read: {ended.output.head.strip()}")
-        if len(content) > FILE_READ_MAX_BYTES:
-            raise SandboxError(f"{path} is larger than {FILE_READ_MAX_BYTES:,} bytes; read a part of it by a command")
+            raise file_error(path, "read", ended.output.head)
+        if len(content) > max_bytes:
+            raise too_large(path, max_bytes)
         return bytes(content)
 
     def _write(self, path: str, content: bytes, stop: threading.Event) -> None:
@@ -358,7 +382,7 @@ class OsSandboxClient:
         finally:
             os.close(content_fd)
         if ended.exit_code != 0:
-            raise SandboxError(f"{path} cannot be written: {ended.output.head.strip()}")
+            raise file_error(path, "written", ended.output.head)
 
     def _file_command(self) -> Command:
         # Its line is none that could be excluded: what a file's path says must not lead out of the sandbox.
@@ -390,7 +414,10 @@ class OsSandboxClient:
                 wrapped=wrapped,
             )
         if ended.how == "timed_out":
-            raise SandboxError(f"the command was ended after {command.timeout_s:g} s; give it more time, or less to do")
+            raise CommandTimeoutError(
+                f"the command was ended after {command.timeout_s:g} s; give it more time, or less to do",
+                output=ended.output.head + ended.output.tail,
+            )
         if ended.exit_code is None:
             raise SandboxError("how the command ended is not known; run it again")
         return ended

@@ -1,4 +1,4 @@
-"""The client's own calls: run, read_file, write_file; and what it answers before anything runs."""
+"""The client's own calls: run, files as bytes; and what it answers before anything runs."""
 
 from __future__ import annotations
 
@@ -86,24 +86,24 @@ async def test_a_run_that_takes_too_long_is_an_error(bench: Bench) -> None:
 async def test_files_are_read_and_written_as_a_command_would(bench: Bench, tmp_path: Path) -> None:
     content = bytes(range(256)) * 1000
     file = bench.ws / "a b\n'c"
-    await bench.client.write_file(str(file), content)
+    await bench.client.write_bytes(str(file), content)
     assert file.read_bytes() == content
     assert file.stat().st_mode & 0o777 == 0o666 & ~_umask()
     file.chmod(0o750)
-    await bench.client.write_file(str(file), b"")
+    await bench.client.write_bytes(str(file), b"")
     assert (file.read_bytes(), file.stat().st_mode & 0o777) == (b"", 0o750)
     file.write_bytes(content)
-    assert await bench.client.read_file(str(file)) == content
+    assert await bench.client.read_bytes(str(file)) == content
     assert [each.name for each in bench.ws.iterdir()] == [file.name]
     with pytest.raises(SandboxError, match="Read-only"):
-        await bench.client.write_file(str(tmp_path / "elsewhere" if tmp_path.parts[1] != "tmp" else "/etc/x"), b"x")
+        await bench.client.write_bytes(str(tmp_path / "elsewhere" if tmp_path.parts[1] != "tmp" else "/etc/x"), b"x")
     (bench.ws / ".git").mkdir()
     with pytest.raises(SandboxError, match="Read-only"):
-        await bench.client.write_file(str(bench.ws / ".git" / "config"), b"x")
-    with pytest.raises(SandboxError, match="is a directory"):
-        await bench.client.write_file(str(bench.ws), b"x")
+        await bench.client.write_bytes(str(bench.ws / ".git" / "config"), b"x")
+    with pytest.raises(SandboxError, match="Is a directory"):
+        await bench.client.write_bytes(str(bench.ws), b"x")
     with pytest.raises(SandboxError, match="cannot be read"):
-        await bench.client.read_file(str(bench.ws / "missing"))
+        await bench.client.read_bytes(str(bench.ws / "missing"))
 
 
 @needs_sandbox
@@ -112,7 +112,7 @@ async def test_a_hidden_file_is_not_read(bench: Bench) -> None:
     (bench.ws / "key").write_text("tell-tale")
     bench.settings = SandboxSettings(enabled=True, deny_read=(str(bench.ws / "key"),))
     with pytest.raises(SandboxError, match="Permission denied"):
-        await bench.client.read_file(str(bench.ws / "key"))
+        await bench.client.read_bytes(str(bench.ws / "key"))
 
 
 @needs_sandbox
@@ -121,8 +121,8 @@ async def test_switched_off_it_runs_on_the_host_and_says_that_nothing_confines(b
     bench.settings = SandboxSettings(enabled=False)
     assert not bench.client.containment(bench.command("true")).confined
     assert (await bench.client.run(bench.command("echo hi; exit 2"))).exit_code == 2
-    await bench.client.write_file(str(bench.ws / "x"), b"x")
-    assert await bench.client.read_file(str(bench.ws / "x")) == b"x"
+    await bench.client.write_bytes(str(bench.ws / "x"), b"x")
+    assert await bench.client.read_bytes(str(bench.ws / "x")) == b"x"
 
 
 @pytest.mark.contract("S7")
