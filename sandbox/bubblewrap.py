@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from .limits import SHARED_MEMORY_MAX_BYTES
 from .mounts import Layout, binds_of, hidden_of
 
 if TYPE_CHECKING:
@@ -69,7 +70,10 @@ def bubblewrap_argv(
     arguments = [program, *NAMESPACE_FLAGS]
     if not network:
         arguments.append("--unshare-net")
-    arguments += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    arguments += ["--ro-bind", "/", "/", "--dev", "/dev"]
+    # What is written here is memory: shared memory has a bound, and beside the devices nothing can be made.
+    arguments += ["--perms", "1777", "--size", str(SHARED_MEMORY_MAX_BYTES), "--tmpfs", "/dev/shm"]  # noqa: S108  the place inside
+    arguments += ["--remount-ro", "/dev", "--proc", "/proc"]
     if descriptors.pid_max is not None:
         # Written by bwrap, who still may, in the inside's own process namespace.
         arguments += ["--file", str(descriptors.pid_max), "/proc/sys/kernel/pid_max"]

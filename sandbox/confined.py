@@ -127,7 +127,7 @@ class ConfinedCommand:
         bounds = {
             resource.RLIMIT_NPROC: self._limits.processes,
             resource.RLIMIT_FSIZE: self._limits.file_bytes,
-            resource.RLIMIT_CORE: 0,
+            resource.RLIMIT_CORE: _NO_CORE_DUMP,
         }
         for kind, most in bounds.items():
             with suppress(ProcessLookupError):
@@ -148,6 +148,7 @@ def _pid_max(processes: int) -> bytes:
     return b"%d\n" % max(_PID_MAX_LOWEST, processes + _PID_MAX_MARGIN)
 
 
+_NO_CORE_DUMP: Final = 1  # with 0 the kernel would still start the host's program for crashes
 _PID_MAX_LOWEST: Final = 301
 _PID_MAX_MARGIN: Final = 128  # once they have all been used, the kernel gives none of the first 300 numbers again
 

@@ -14,6 +14,9 @@ SETUP_TIMEOUT_S: Final = 30.0
 EMPTY_TIMEOUT_S: Final = 10.0
 """How long the inside may take to be empty once it is told to end; then it is killed, and once more waited for."""
 
+SHARED_MEMORY_MAX_BYTES: Final = 1 * GIB
+"""What one command may keep in /dev/shm, which is memory of the host until it ends."""
+
 PROBE_TIMEOUT_S: Final = 20.0
 """How long the trial of a sandbox may take, once per program that is tried."""
 

@@ -38,7 +38,10 @@ def parse_mount_table(text: str) -> tuple[Mount, ...]:
 def other_names(path: str, mounts: Iterable[Mount]) -> tuple[str, ...]:
     """Where else the host shows the same file, through binds and through file systems that are mounted twice."""
     table = tuple(mounts)
-    shown = max((each for each in table if lies_in(path, each.place)), key=lambda each: len(each.place), default=None)
+    # Of several mounts at one place the last one shows.
+    shown = max(
+        (each for each in reversed(table) if lies_in(path, each.place)), key=lambda each: len(each.place), default=None
+    )
     if shown is None:
         return ()
     inside = _joined(shown.root, path[len(shown.place.rstrip("/")) :])
@@ -51,7 +54,7 @@ def other_names(path: str, mounts: Iterable[Mount]) -> tuple[str, ...]:
 
 
 def _joined(directory: str, rest: str) -> str:
-    return (directory.rstrip("/") + rest) or "/"
+    return (directory.rstrip("/") + rest).rstrip("/") or "/"
 
 
 def _plain(field: str) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from .mount_table import MOUNT_TABLE, Mount, other_names, parse_mount_table
 from .mounts import KERNEL_PLACES, Hidden, lies_in
+from .protected import resolved
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -28,22 +29,23 @@ class WritablePlaces:
         """The resolved paths that may be written now, and a sentence for each one that is left out."""
         kept: list[str] = []
         left_out: list[str] = []
-        for path in dict.fromkeys(paths):
-            reason = self._refusal(path, hidden, kept)
+        each_once = tuple(dict.fromkeys(paths))
+        writable = (*self._roots, *filter(None, map(resolved, each_once)))
+        for path in each_once:
+            reason = self._refusal(path, hidden, writable)
             if reason:
                 left_out.append(f"{path} of allow_write is left out: {reason}")
             else:
                 kept.append(self._first_seen[path])
         return tuple(dict.fromkeys(kept)), tuple(left_out)
 
-    def _refusal(self, path: str, hidden: Sequence[Hidden], kept: Sequence[str]) -> str:
+    def _refusal(self, path: str, hidden: Sequence[Hidden], writable: Sequence[str]) -> str:
         if not os.path.isabs(path):
             return "it is not an absolute path"
-        try:
-            now = os.path.realpath(path, strict=True)
-        except (OSError, ValueError):
+        now = resolved(path)
+        if not now:
             return "it does not exist"
-        link = _first_link(path, (*self._roots, *kept))
+        link = _first_link(path, writable)
         if link:
             return f"{link} is a link where commands may write, so they could choose where it leads"
         first = self._first_seen.setdefault(path, now)
@@ -61,18 +63,30 @@ class HiddenPlaces:
     def __init__(self) -> None:
         self._table_text = ""
         self._table: tuple[Mount, ...] = ()
+        self._ever_led_to: dict[str, tuple[str, ...]] = {}
 
     def existing(self, paths: Iterable[str]) -> tuple[Hidden, ...]:
-        """Those of the paths that exist and that a command could reach, resolved, with all their other names."""
+        """Those of the paths that exist and that a command could reach, resolved, with all their other names.
+
+        A path stays hidden where it once led to: a link on the way to it may be in the hands of commands.
+        """
         table = self._mounts()
         found: dict[str, Hidden] = {}
         for path in paths:
-            resolved = os.path.realpath(path)
-            for name in (resolved, *other_names(resolved, table)):
-                hidden = _hidden(name)
-                if hidden is not None:
-                    found[name] = hidden
+            for place in self._led_to(path):
+                same = (name for name in other_names(place, table) if _is_same(name, place))
+                for name in (place, *same):
+                    hidden = _hidden(name)
+                    if hidden is not None:
+                        found[name] = hidden
         return tuple(found.values())
+
+    def _led_to(self, path: str) -> tuple[str, ...]:
+        now = resolved(path)
+        before = self._ever_led_to.get(path, ())
+        if now and now not in before:
+            before = self._ever_led_to[path] = (*before, now)
+        return before
 
     def _mounts(self) -> tuple[Mount, ...]:
         try:
@@ -88,6 +102,14 @@ class HiddenPlaces:
 def hard_linked(hidden: Iterable[Hidden]) -> tuple[str, ...]:
     """Hidden files that have a second name on their file system, which nothing hides."""
     return tuple(each.path for each in hidden if not each.is_directory and _links(each.path) > 1)
+
+
+def _is_same(name: str, path: str) -> bool:
+    """Whether the table's word is true: another mount may lie over the name by now."""
+    try:
+        return os.path.samestat(os.lstat(name), os.lstat(path))
+    except (OSError, ValueError):
+        return False
 
 
 def _links(path: str) -> int:

@@ -24,10 +24,9 @@ def find_bubblewrap(path: str, writable: Sequence[str]) -> tuple[list[str], list
     refused: list[str] = []
     for candidate in (*_on_path(path), *_of_package()):
         real = os.path.realpath(candidate)
-        if real in usable or real in refused or not _is_program(real):
-            continue
-        (refused if _within(candidate, real, writable) else usable).append(real)
-    return usable, refused
+        if real not in usable and _is_program(real):
+            (refused if _within(candidate, real, writable) else usable).append(real)
+    return usable, [each for each in dict.fromkeys(refused) if each not in usable]
 
 
 def is_writable_by_command(program: str, writable: Sequence[str]) -> bool:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 _PREFIX: Final = "temporary-"
 _LOCK: Final = "lock"
 _CONTENT: Final = "content"
-_DOOMED: Final = "doomed-"
 
 
 class Scratch:
@@ -70,18 +69,13 @@ def sweep(state_directory: str) -> None:
 
 
 def remove_tree(directory: str) -> None:
-    """Remove a directory with everything in it, however deep and whatever its permissions; what resists stays.
-
-    Deep directories are moved up to the top one by one, so that no path grows and nothing recurses.
-    """
+    """Remove a directory with everything in it, however deep and whatever its permissions; what resists stays."""
     with suppress(OSError):
-        top_fd = os.open(directory, _OPEN_DIRECTORY)
+        current_fd = os.open(directory, _OPEN_DIRECTORY)
         try:
-            # Every round empties one level; the bound is for a file system that lets nothing go.
-            while _remove_one_level(top_fd):
-                pass
+            current_fd = _emptied(current_fd)
         finally:
-            os.close(top_fd)
+            os.close(current_fd)
         os.rmdir(directory)
 
 
@@ -121,42 +115,56 @@ def _remove_if_left(directory: str) -> None:
         os.close(lock_fd)
 
 
-def _remove_one_level(top_fd: int) -> bool:
-    """Empty what lies in the top directory by one level; tells whether there is more."""
-    progressed = False
-    for name in os.listdir(top_fd):
+def _emptied(current_fd: int) -> int:
+    """Empty a directory, level by level, with one descriptor open at a time; gives the one that is open at the end.
+
+    A tree can be deeper than descriptors, paths and recursion reach, so the way up is ``..``, checked by identity.
+    """
+    above: list[tuple[str, tuple[int, int], list[str]]] = []
+    directories = _remove_files(current_fd)
+    while directories or above:
+        if directories:
+            name = directories.pop()
+            _open_to_its_owner(name, current_fd)
+            with suppress(OSError):
+                inner_fd = os.open(name, _OPEN_DIRECTORY, dir_fd=current_fd)
+                above.append((name, _identity(current_fd), directories))
+                os.close(current_fd)
+                current_fd = inner_fd
+                directories = _remove_files(current_fd)
+            continue
+        name, identity, directories = above.pop()
+        outer_fd = os.open("..", _OPEN_DIRECTORY, dir_fd=current_fd)
+        os.close(current_fd)
+        current_fd = outer_fd
+        if _identity(current_fd) != identity:
+            return current_fd  # somebody moves it about meanwhile; what is left is swept another time
+        with suppress(OSError):
+            os.rmdir(name, dir_fd=current_fd)
+    return current_fd
+
+
+def _remove_files(directory_fd: int) -> list[str]:
+    """Remove what is no directory; gives the names of the directories."""
+    left: list[str] = []
+    for name in os.listdir(directory_fd):
         try:
-            is_directory = stat.S_ISDIR(os.stat(name, dir_fd=top_fd, follow_symlinks=False).st_mode)
-            if not is_directory:
-                os.unlink(name, dir_fd=top_fd)
+            if not stat.S_ISDIR(os.stat(name, dir_fd=directory_fd, follow_symlinks=False).st_mode):
+                os.unlink(name, dir_fd=directory_fd)
             else:
-                progressed = _hoist(top_fd, name) or progressed
-                os.rmdir(name, dir_fd=top_fd)
+                left.append(name)
         except OSError:
             continue
-    return progressed
+    return left
 
 
-def _hoist(top_fd: int, name: str) -> bool:
-    """Empty a directory: its files are removed, its directories move up to the top; tells whether any did."""
-    _open_to_its_owner(name, top_fd)
-    directory_fd = os.open(name, _OPEN_DIRECTORY, dir_fd=top_fd)
-    moved = False
-    try:
-        for inner in os.listdir(directory_fd):
-            try:
-                os.unlink(inner, dir_fd=directory_fd)
-            except (IsADirectoryError, PermissionError):
-                _open_to_its_owner(inner, directory_fd)
-                os.rename(inner, _DOOMED + secrets.token_hex(8), src_dir_fd=directory_fd, dst_dir_fd=top_fd)
-                moved = True
-    finally:
-        os.close(directory_fd)
-    return moved
+def _identity(descriptor: int) -> tuple[int, int]:
+    facts = os.fstat(descriptor)
+    return facts.st_dev, facts.st_ino
 
 
 def _open_to_its_owner(name: str, parent_fd: int) -> None:
-    """A directory without permission to write can neither be emptied nor moved to another parent."""
+    """A directory without permission to write cannot be emptied."""
     with suppress(OSError):
         descriptor = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent_fd)
         try:

@@ -59,10 +59,10 @@ def places_for_workspaces() -> list[str]:
 class WorkerProcess:
     """A process that confines commands by one bwrap as one user, for one desk after the other."""
 
-    def __init__(self, path: str, user_id: int) -> None:
+    def __init__(self, path: str, user_id: int, program: Path = Path(__file__).with_name("confined_worker.py")) -> None:
         self.user_id = user_id
         self._process = subprocess.Popen(
-            [sys.executable, "-P", str(Path(__file__).with_name("confined_worker.py")), str(user_id), path],
+            [sys.executable, "-P", str(program), str(user_id), path],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

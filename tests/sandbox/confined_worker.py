@@ -113,7 +113,7 @@ def _value(value: object) -> object:
     return tuple(value) if isinstance(value, list) else value
 
 
-def main(user_id: int, path: str) -> None:
+def main(user_id: int, path: str, kind: type[Worker] = Worker) -> None:
     encoded = "".encode("idna")  # encodings are imported when they are first used
     assert not encoded
     os.umask(0o022)
@@ -121,7 +121,7 @@ def main(user_id: int, path: str) -> None:
         os.setgroups([])
         os.setgid(user_id)
         os.setuid(user_id)
-    worker = Worker(path)
+    worker = kind(path)
     for line in sys.stdin:
         sys.stdout.write(json.dumps(worker.answer(json.loads(line))) + "\n")
         sys.stdout.flush()
