@@ -20,6 +20,15 @@ if TYPE_CHECKING:
 
 _OWN: Final = "openbuffer"
 _PRIVATE: Final = 0o700
+_OF_OTHERS: Final = (
+    "autostart",
+    "fish/config.fish",
+    "git/config",
+    "nvim/init.lua",
+    "nvim/init.vim",
+    "pip/pip.conf",
+    "systemd/user",
+)
 
 
 class DirectoryError(Exception):
@@ -43,6 +52,11 @@ class OwnDirectories:
     def artifacts(self) -> Path:
         """Large outputs, kept by their content."""
         return self.state / "artifacts"
+
+    def configurations_of_others(self) -> tuple[str, ...]:
+        """Where other programs of the host have their settings, in the directory in which ours are."""
+        base = self.configuration.parent
+        return (str(base), *(str(base / name) for name in _OF_OTHERS))
 
     def create(self) -> None:
         """Make all of them, so that what a command could otherwise put there itself is ours already.

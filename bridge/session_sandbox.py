@@ -135,9 +135,17 @@ class SessionSandbox:
             self._sweeping.join()
 
     def _found(self) -> OsSandboxClient:
+        """The client; one that has found nothing refuses to confine, with the fix, and is not kept."""
         with self._lock:
             if self._client is None:
-                self._client = self._create(self._detected())
+                detection = self._detected()
+                if not detection.available:
+                    return self._client_for(detection)
+                try:
+                    self._directories.create()
+                except DirectoryError as error:
+                    raise SandboxUnavailableError(f"the command was not run: {error}") from None
+                self._client = self._client_for(detection)
             return self._client
 
     def _detected(self) -> OsSandboxDetection:
@@ -146,15 +154,6 @@ class SessionSandbox:
         from openbuffer.sandbox.detect import detect_os_sandbox  # noqa: PLC0415  see above
 
         return detect_os_sandbox(self._roots)
-
-    def _create(self, detection: OsSandboxDetection) -> OsSandboxClient:
-        if not detection.available:
-            raise SandboxUnavailableError(f"the command was not run: {detection.problem}")
-        try:
-            self._directories.create()
-        except DirectoryError as error:
-            raise SandboxUnavailableError(f"the command was not run: {error}") from None
-        return self._client_for(detection)
 
     def _client_for(self, detection: OsSandboxDetection) -> OsSandboxClient:
         from openbuffer.sandbox.os_client import OsSandboxClient  # noqa: PLC0415  see above
@@ -166,4 +165,5 @@ class SessionSandbox:
             state_directory=str(self._directories.state),
             hidden_paths=hidden_paths(self._directories, self._settings.file),
             environment=self._environment,
+            configuration=(str(self._settings.file), *self._directories.configurations_of_others()),
         )

@@ -33,6 +33,7 @@ def test_they_are_where_the_xdg_rules_have_them() -> None:
         Path("/s/openbuffer"),
         Path("/r/openbuffer"),
     )
+    assert {"/c", "/c/git/config", "/c/systemd/user"} <= set(own.configurations_of_others())
     assert own.artifacts == Path("/s/openbuffer/artifacts")
     relative = {"HOME": "/h", "XDG_CONFIG_HOME": "c", "XDG_STATE_HOME": "", "XDG_RUNTIME_DIR": "r"}
     assert own_directories(relative) == own_directories({"HOME": "/h"})

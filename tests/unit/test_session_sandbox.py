@@ -107,6 +107,11 @@ async def test_it_runs_lines_by_itself_too(desk: Desk) -> None:
     command = Command(line="echo hello >file; cat file; exit 3", cwd=str(desk.root), timeout_s=30)
     result = await client.run(command)
     assert (result.exit_code, result.output) == (3, "hello\n")
+    await client.write_file(str(desk.root / "new"), "ü\n")
+    assert await client.read_file(str(desk.root / "new")) == "ü\n"
+    desk.configure("")
+    desk.is_missing = True
+    assert (await desk.sandbox().run(command)).exit_code == 3
     sandbox.close()
 
 
