@@ -26,7 +26,7 @@ from ..limits import (
 )
 from ..support.blocking import run_blocking
 from ..support.command_host import CommandHost
-from ..support.command_run import PlannedCommand, run_command, sentence
+from ..support.command_run import PlannedCommand, not_run, run_command
 from ..support.command_words import command_result
 from ..support.paths import CwdInput, Roots, printable
 from ..support.shells import find_shell
@@ -181,7 +181,8 @@ def _description(name: str, session: _Session) -> str:
     )
     kept = ""
     if host.is_here:
-        text += "Processes that are left in the background do not hold the call back; they go on and are named by pid. "
+        on = "they go on" if host.sandbox is None else "confined ones are ended, others go on"
+        text += f"Processes that are left in the background do not hold the call back: {on} and are named by pid. "
         kept = "; the whole is kept apart, under the name that is told" if host.artifacts is not None else ""
     text += (
         f"Of an output over {host.max_output_bytes} bytes the beginning and the end are shown{kept}. Lines that were "
@@ -236,7 +237,7 @@ def _prepared(session: _Session, parsed: ShellInput) -> _Prepared:
     try:
         containment = host.containment(command)
     except SandboxError as error:
-        containment, refusal = Containment(confined=False, by="", words=""), f"{sentence(error)} Nothing was run."
+        containment, refusal = Containment(confined=False, by="", words=""), not_run(error)
     argv = host.shell.argv(parsed.command) if host.is_here else ()
     planned = PlannedCommand(host=host, command=command, argv=argv, containment=containment, directory=directory)
     around = (cwd, *map(os.path.realpath, roots.given)) if session.editor is not None else ()

@@ -19,7 +19,7 @@ Environment: TypeAlias = Mapping[str, str] | Callable[[], Mapping[str, str]] | N
 
 _NO_SANDBOX: Final = Containment(confined=False, by="", words="No sandbox is set up.")
 _ELSEWHERE: Final = Containment(
-    confined=False, by="", words="The session's sandbox ran it in a place of its own, and does not tell what holds it."
+    confined=False, by="", words="The session's sandbox ran it, and does not tell what confines it there."
 )
 
 

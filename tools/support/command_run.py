@@ -109,7 +109,7 @@ def _refuse_changes(planned: PlannedCommand) -> None:
         containment = planned.host.containment(planned.command)
         status = os.stat(cwd)
     except SandboxError as error:
-        raise ToolFailure(f"{sentence(error)} Nothing was run.") from error
+        raise ToolFailure(not_run(error)) from error
     except OSError as error:
         raise PlanOutdatedError(f"{cwd}: is not there any more ({error.strerror}); nothing was run.") from error
     if (status.st_dev, status.st_ino) != planned.directory:
@@ -142,11 +142,11 @@ def _run_held(
             ended = run(wrapped.invocation, wrapped)
         notes = wrapped.notes
     except (CommandStartError, SandboxUnavailableError) as error:
-        raise ToolFailure(f"{sentence(error)} Nothing was run.") from error
+        raise ToolFailure(not_run(error)) from error
     except SandboxError as error:
         if ended is None:
-            raise ToolFailure(f"{sentence(error)} {_LOOK_FIRST}") from error
-        notes = (sentence(error),)  # cleaning up failed, and the command has run all the same
+            raise ToolFailure(f"{_sentence(error)} {_LOOK_FIRST}") from error
+        notes = (_sentence(error),)  # cleaning up failed, and the command has run all the same
     return ended, notes
 
 
@@ -167,7 +167,7 @@ async def _run_there(planned: PlannedCommand) -> CommandEnd:
         with anyio.move_on_after(planned.command.timeout_s):
             result = await client.run(planned.command)
     except SandboxError as error:
-        raise ToolFailure(f"the sandbox did not run it to a known end: {sentence(error)} {_LOOK_FIRST}") from error
+        raise ToolFailure(f"the sandbox did not run it to a known end: {_sentence(error)} {_LOOK_FIRST}") from error
     capture = OutputCapture(capture_limits(planned.host.max_output_bytes))
     capture.feed(b"" if result is None else result.output.encode("utf-8", "backslashreplace"))
     return CommandEnd(
@@ -188,7 +188,12 @@ def capture_limits(max_output_bytes: int) -> CaptureLimits:
     return CaptureLimits(head_bytes=max_output_bytes // 2, tail_bytes=max_output_bytes - max_output_bytes // 2)
 
 
-def sentence(error: SandboxError) -> str:
-    """The error's words, with the full stop that they may lack."""
+def not_run(error: SandboxError) -> str:
+    """The words about a command that did not begin."""
+    text = _sentence(error)
+    return text if "not run" in text else f"{text} Nothing was run."
+
+
+def _sentence(error: SandboxError) -> str:
     text = str(error).rstrip()
     return text if text.endswith((".", "!", "?")) else f"{text}."

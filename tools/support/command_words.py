@@ -13,7 +13,6 @@ from .located import printable
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from openbuffer.sandbox.port import Containment
     from openbuffer.sandbox.process.result import Captured
 
     from .command_run import CommandEnd, PlannedCommand
@@ -38,7 +37,7 @@ def command_result(planned: PlannedCommand, end: CommandEnd, remarks: Iterable[s
     else:
         how = f"Exit code {ended.exit_code}{_by_signal(ended.signal)} {where}."
     lines = [
-        f"{how} {held(planned.containment)}",
+        f"{how} {_held(planned)}",
         *(f"Note: {note}" for note in notes),
         *_output(end, has_store=planned.host.artifacts is not None and planned.host.is_here),
     ]
@@ -50,8 +49,11 @@ def command_result(planned: PlannedCommand, end: CommandEnd, remarks: Iterable[s
     )
 
 
-def held(containment: Containment) -> str:
-    """Whether something confined the command, what, and what that means."""
+def _held(planned: PlannedCommand) -> str:
+    """Whether something confined the command, what, and what that means; of another place its own words alone."""
+    containment = planned.containment
+    if not planned.host.is_here:
+        return containment.words
     by = f"Confined by {containment.by}." if containment.confined else "Not confined."
     return f"{by} {containment.words}".rstrip()
 
