@@ -16,6 +16,7 @@ from typing import Any
 from openbuffer.sandbox import SandboxError, SandboxUnavailableError, errors
 
 NOBODY = 65534
+WORKER = Path(__file__).with_name("confined_worker.py")
 SYSTEM_PATH = "/usr/bin:/bin:/usr/sbin:/sbin"
 
 
@@ -59,7 +60,7 @@ def places_for_workspaces() -> list[str]:
 class WorkerProcess:
     """A process that confines commands by one bwrap as one user, for one desk after the other."""
 
-    def __init__(self, path: str, user_id: int, program: Path = Path(__file__).with_name("confined_worker.py")) -> None:
+    def __init__(self, path: str, user_id: int, program: Path = WORKER) -> None:
         self.user_id = user_id
         self._process = subprocess.Popen(
             [sys.executable, "-P", str(program), str(user_id), path],
