@@ -8,7 +8,9 @@ from __future__ import annotations
 import logging
 import os
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from openbuffer.tools.adapters.artifact_files import ArtifactDirectory
@@ -23,12 +25,13 @@ from .session_sandbox import SessionSandbox
 from .settings import LiveSettings, ignore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from contextlib import ExitStack
 
     from openbuffer.editor_access.port import EditorProvider
     from openbuffer.tools.permissions import PermissionPolicy
 
+    from .config import CommandSettings
     from .config_file import Reading
 
 log = logging.getLogger(__name__)
@@ -71,13 +74,7 @@ def assemble(
     directories = _directories()
     settings = open_settings(roots, directories, config_file, read=read, tell=tell)
     everywhere = tuple(str(root) for root in (*roots, *settings.first.roots))
-    own = dict(os.environ)
-
-    def environment() -> dict[str, str]:
-        from .environment import command_environment  # noqa: PLC0415  many expressions, which no answer need wait for
-
-        return command_environment(own, settings.commands())
-
+    environment = _environment(settings)
     sandbox = SessionSandbox(everywhere, settings, directories, environment)
     sandbox.begin(tell)
     ending.callback(sandbox.close)
@@ -115,6 +112,19 @@ def open_settings(
             "the current directory does not exist any more; name the configuration by its whole path"
         ) from None
     return LiveSettings(file, workspace, is_named=config_file is not None, read=read, tell=tell)
+
+
+def _environment(settings: LiveSettings) -> Callable[[], Mapping[str, str]]:
+    """The variables of commands by the settings as they are now; judged anew only when those change."""
+    own = dict(os.environ)
+
+    @lru_cache(maxsize=1)
+    def judged(commands: CommandSettings) -> Mapping[str, str]:
+        from .environment import command_environment  # noqa: PLC0415  many expressions, which no answer need wait for
+
+        return MappingProxyType(command_environment(own, commands))
+
+    return lambda: judged(settings.commands())
 
 
 def _directories() -> OwnDirectories:
