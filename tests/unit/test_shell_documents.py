@@ -47,7 +47,7 @@ def notes(result: InvocationResult) -> list[str]:
 
 
 @pytest.mark.contract("E11")
-async def test_a_file_that_a_command_rewrites_under_a_clean_document_is_what_is_read_and_edited_next(
+async def test_a_file_that_a_command_rewrites_is_what_is_read_and_edited_next(
     desk: Desk,
 ) -> None:
     await same_and_same(desk)
