@@ -1,8 +1,9 @@
 """The filter of system calls for confined commands, as a classic BPF program emitted by hand. Pure: bytes out of names.
 
 It closes what namespaces and mounts leave open: sockets that reach the host by other ways than IP (Unix sockets,
-VSOCK, ...), io_uring (which makes sockets behind a filter's back), looking into other processes, keyrings, and typing
-into a terminal. Where the filter cannot tell, it refuses.
+VSOCK, ...), io_uring (which makes sockets behind a filter's back), looking into other processes, keyrings, typing into
+a terminal, and programs that let any other user of the host be the one who made them (setuid). Where the filter cannot
+tell, it refuses.
 """
 
 from __future__ import annotations
@@ -45,8 +46,21 @@ REFUSED: Final = (
 )
 """Answered with EPERM, whoever asks."""
 
-ABSENT: Final = ("io_uring_setup", "io_uring_enter", "io_uring_register")
-"""Answered with ENOSYS, so that programs fall back to what they did before these calls existed."""
+ABSENT: Final = ("io_uring_setup", "io_uring_enter", "io_uring_register", "openat2")
+"""Answered with ENOSYS, so that programs fall back to what they did before these calls existed.
+``openat2`` hides the mode of a new file from the filter.
+"""
+
+MODE_ARGUMENTS: Final = {"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2, "mknod": 1, "mknodat": 2, "creat": 1}
+"""Calls that set a file's mode, and which argument it is. Not every architecture has them all."""
+
+OPEN_ARGUMENTS: Final = {"open": (1, 2), "openat": (2, 3)}
+"""Calls that may make a file, and which arguments are the flags and the mode; without these flags there is no mode."""
+
+OPEN_MAKES: Final = 0x40 | 0x400000
+"""O_CREAT, and what O_TMPFILE has besides O_DIRECTORY."""
+
+SET_USER_ID: Final = 0o4000
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +99,16 @@ MACHINES: Final = {
             "io_uring_setup": 425,
             "io_uring_enter": 426,
             "io_uring_register": 427,
+            "openat2": 437,
+            "open": 2,
+            "creat": 85,
+            "chmod": 90,
+            "fchmod": 91,
+            "mknod": 133,
+            "openat": 257,
+            "mknodat": 259,
+            "fchmodat": 268,
+            "fchmodat2": 452,
         },
     ),
     "aarch64": Machine(
@@ -109,6 +133,12 @@ MACHINES: Final = {
             "io_uring_setup": 425,
             "io_uring_enter": 426,
             "io_uring_register": 427,
+            "openat2": 437,
+            "mknodat": 33,
+            "fchmod": 52,
+            "fchmodat": 53,
+            "openat": 56,
+            "fchmodat2": 452,
         },
     ),
 }
@@ -126,10 +156,16 @@ def build_filter(machine: str) -> bytes:
     program = _require_architecture(target)
     program += _answer([numbers[name] for name in ABSENT], ENOSYS)
     program += _answer([numbers[name] for name in REFUSED], EPERM)
-    program += _only(numbers["socket"], _FIRST_ARGUMENT, None, SOCKET_FAMILIES.values(), EAFNOSUPPORT)
-    program += _only(numbers["socketpair"], _FIRST_ARGUMENT, None, [AF_UNIX], EAFNOSUPPORT)
-    program += _only(numbers["socketpair"], _SECOND_ARGUMENT, _SOCKET_TYPE_MASK, SOCKET_PAIR_TYPES.values(), EPERM)
-    program += _never(numbers["ioctl"], _SECOND_ARGUMENT, TERMINAL_REQUESTS.values(), EPERM)
+    program += _only(numbers["socket"], 0, None, SOCKET_FAMILIES.values(), EAFNOSUPPORT)
+    program += _only(numbers["socketpair"], 0, None, [AF_UNIX], EAFNOSUPPORT)
+    program += _only(numbers["socketpair"], 1, _SOCKET_TYPE_MASK, SOCKET_PAIR_TYPES.values(), EPERM)
+    program += _never(numbers["ioctl"], 1, TERMINAL_REQUESTS.values(), EPERM)
+    for name, mode in MODE_ARGUMENTS.items():
+        if name in numbers:
+            program += _for_call(numbers[name], _without_bits(mode, SET_USER_ID, EPERM))
+    for name, (flags, mode) in OPEN_ARGUMENTS.items():
+        if name in numbers:
+            program += _for_call(numbers[name], _if_bits(flags, OPEN_MAKES, _without_bits(mode, SET_USER_ID, EPERM)))
     program.append(_return(_ALLOW))
     return b"".join(struct.pack("<HBBI", *each) for each in program)
 
@@ -139,12 +175,12 @@ _LOAD_WORD: Final = 0x20
 _AND: Final = 0x54
 _JUMP_IF_EQUAL: Final = 0x15
 _JUMP_IF_AT_LEAST: Final = 0x35
+_JUMP_IF_ANY_BIT: Final = 0x45
 _RETURN: Final = 0x06
 
 _NUMBER: Final = 0
 _ARCHITECTURE: Final = 4
-_FIRST_ARGUMENT: Final = 16  # the low half; the kernel itself takes these arguments as 32 bits wide
-_SECOND_ARGUMENT: Final = 24
+_ARGUMENTS: Final = 16  # of 8 bytes each; their low halves, as the kernel itself takes these as 32 bits wide
 
 _ALLOW: Final = 0x7FFF0000
 _KILL_PROCESS: Final = 0x80000000
@@ -176,7 +212,7 @@ def _answer(numbers: Collection[int], errno: int) -> list[_Instruction]:
 
 def _only(number: int, argument: int, mask: int | None, values: Collection[int], errno: int) -> list[_Instruction]:
     """With the number loaded: this call gets this error unless the argument is one of the values."""
-    test: list[_Instruction] = [(_LOAD_WORD, 0, 0, argument)]
+    test: list[_Instruction] = [_load(argument)]
     if mask is not None:
         test.append((_AND, 0, 0, mask))
     test += [(_JUMP_IF_EQUAL, len(values) - index, 0, value) for index, value in enumerate(values)]
@@ -186,13 +222,27 @@ def _only(number: int, argument: int, mask: int | None, values: Collection[int],
 
 def _never(number: int, argument: int, values: Collection[int], errno: int) -> list[_Instruction]:
     """With the number loaded: this call gets this error if the argument is one of the values."""
-    test: list[_Instruction] = [(_LOAD_WORD, 0, 0, argument), *_answer(values, errno)]
+    test: list[_Instruction] = [_load(argument), *_answer(values, errno)]
     return _for_call(number, test)
+
+
+def _without_bits(argument: int, bits: int, errno: int) -> list[_Instruction]:
+    """This error if any of the bits is set in the argument."""
+    return [_load(argument), (_JUMP_IF_ANY_BIT, 0, 1, bits), _return(_ERRNO | errno)]
+
+
+def _if_bits(argument: int, bits: int, test: list[_Instruction]) -> list[_Instruction]:
+    """The test, if any of the bits is set in the argument."""
+    return [_load(argument), (_JUMP_IF_ANY_BIT, 0, len(test), bits), *test]
 
 
 def _for_call(number: int, test: list[_Instruction]) -> list[_Instruction]:
     """Run the test for this call alone; the number is loaded again after it."""
     return [(_JUMP_IF_EQUAL, 0, len(test), number), *test, (_LOAD_WORD, 0, 0, _NUMBER)]
+
+
+def _load(argument: int) -> _Instruction:
+    return (_LOAD_WORD, 0, 0, _ARGUMENTS + 8 * argument)
 
 
 def _return(value: int) -> _Instruction:

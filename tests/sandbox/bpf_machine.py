@@ -35,8 +35,9 @@ def answer(program: bytes, call: SystemCall) -> str:
             (accumulator,) = struct.unpack_from("<I", data, constant)
         elif code == 0x54:
             accumulator &= constant
-        elif code in {0x15, 0x35}:
-            holds = accumulator == constant if code == 0x15 else accumulator >= constant
+        elif code in {0x15, 0x35, 0x45}:
+            tests = {0x15: accumulator == constant, 0x35: accumulator >= constant, 0x45: accumulator & constant != 0}
+            holds = tests[code]
             position += if_true if holds else if_false
         else:
             assert code == 0x06, f"unknown instruction {code:#x}"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from confined_desk import NOBODY, Desk, WorkerProcess, bubblewraps, lacks, places_for_workspaces
+from confined_desk import NOBODY, SYSTEM_PATH, Desk, WorkerProcess, bubblewraps, lacks, places_for_workspaces
 from openbuffer.sandbox import SandboxUnavailableError
 
 if TYPE_CHECKING:
@@ -20,6 +20,15 @@ if TYPE_CHECKING:
 
 USERS = [os.getuid()] if os.getuid() else [0, NOBODY]
 KINDS = [(path, user) for path in bubblewraps() for user in USERS]
+SHORT = {(SYSTEM_PATH, USERS[-1]), ("", USERS[0])}
+"""Each bwrap and each user is in one of these; the other pairs are of the long mode."""
+
+KIND_PARAMS = [
+    pytest.param(
+        kind, id=f"{'system' if kind[0] else 'package'}-{kind[1]}", marks=[pytest.mark.slow] * (kind not in SHORT)
+    )
+    for kind in KINDS
+]
 OUTSIDE, TEMPORARY = places_for_workspaces()[0], places_for_workspaces()[-1]
 
 
@@ -40,7 +49,7 @@ def made(workers: dict[tuple[str, int], WorkerProcess], kind: tuple[str, int], p
     return Desk(worker, place)
 
 
-@pytest.fixture(params=KINDS, ids=[f"{'system' if path else 'package'}-{user}" for path, user in KINDS])
+@pytest.fixture(params=KIND_PARAMS)
 def desk(workers: dict[tuple[str, int], WorkerProcess], request: pytest.FixtureRequest) -> Generator[Desk]:
     made_desk = made(workers, request.param, OUTSIDE)
     yield made_desk
@@ -89,6 +98,26 @@ def test_no_capability_is_left_and_none_can_be_got(desk: Desk) -> None:
     assert "Seccomp:\t2" in said
     assert "unshare failed" in said
     assert "\n0\n" not in said
+
+
+@pytest.mark.contract("S8")
+def test_no_program_is_made_by_which_others_become_its_owner(desk: Desk) -> None:
+    desk.open()
+    outcome = desk.run(
+        "cp /bin/true t && chmod 755 t && chmod u+s t; python3 -c \"import os; os.open('u', os.O_CREAT, 0o4755)\"; "
+        "install -m 4755 t v; ls -l t u v"
+    )
+    assert outcome.output.count("not permitted") >= 3
+    assert not [each.name for each in desk.ws.iterdir() if each.stat().st_mode & 0o4000]
+    assert (desk.ws / "t").stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.contract("S8")
+def test_terminals_of_its_own_work_and_nothing_can_be_made_among_the_devices(desk: Desk) -> None:
+    desk.open()
+    assert desk.said("python3 -c \"import pty; print(pty.spawn(['/bin/echo', 'shown']))\"").split() == ["shown", "0"]
+    assert "Read-only" in desk.run("echo x > /dev/x; echo y > /dev/shm/y && cat /dev/shm/y").output
+    assert desk.run("head -c 1200000000 /dev/zero > /dev/shm/big").code != 0
 
 
 @pytest.mark.contract("S8")
@@ -330,7 +359,7 @@ def test_a_workspace_in_the_hosts_temporary_directory_works_and_keeps_its_place(
 
 
 @pytest.mark.contract("S2", "S7")
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", KIND_PARAMS)
 def test_when_the_owner_is_killed_nothing_is_left_and_the_next_one_sweeps(kind: tuple[str, int]) -> None:
     if reason := lacks(*kind):
         pytest.skip(reason)

@@ -11,7 +11,7 @@ import pytest
 from bpf_machine import SystemCall, answer
 from hypothesis import given
 from hypothesis import strategies as st
-from openbuffer.sandbox.seccomp import ABSENT, MACHINES, REFUSED, build_filter
+from openbuffer.sandbox.seccomp import ABSENT, MACHINES, MODE_ARGUMENTS, OPEN_ARGUMENTS, REFUSED, build_filter
 
 NAMES = sorted(MACHINES)
 EVERY_NUMBER = range(600)
@@ -40,7 +40,7 @@ def test_looking_into_others_and_keyrings_are_not_permitted(machine: str, name: 
 
 @pytest.mark.parametrize("machine", NAMES)
 @pytest.mark.parametrize("name", ABSENT)
-def test_io_uring_seems_not_to_exist(machine: str, name: str) -> None:
+def test_calls_that_would_get_past_the_filter_seem_not_to_exist(machine: str, name: str) -> None:
     assert call(machine, name) == f"errno {errno.ENOSYS}"
 
 
@@ -76,6 +76,22 @@ def test_nothing_can_be_typed_into_a_terminal(machine: str) -> None:
 
 
 @pytest.mark.parametrize("machine", NAMES)
+@given(mode=st.integers(0, 2**64 - 1))
+def test_no_file_gets_the_bit_by_which_others_become_its_owner(machine: str, mode: int) -> None:
+    expected = f"errno {errno.EPERM}" if mode & 0o4000 else "allow"
+    for name, position in MODE_ARGUMENTS.items():
+        if name in MACHINES[machine].numbers:
+            assert call(machine, name, *[2**64 - 1] * position, mode) == expected
+    for name, (flags, position) in OPEN_ARGUMENTS.items():
+        if name in MACHINES[machine].numbers:
+            given_flags = {os.O_CREAT | os.O_WRONLY: expected, os.O_TMPFILE: expected, os.O_RDONLY: "allow"}
+            for each, said in given_flags.items():
+                arguments = [0] * position + [mode]
+                arguments[flags] = each
+                assert call(machine, name, *arguments) == said
+
+
+@pytest.mark.parametrize("machine", NAMES)
 @given(arch=st.integers(0, 2**32 - 1), number=st.integers(0, 2**32 - 1))
 def test_calls_by_another_architectures_table_end_the_process(machine: str, arch: int, number: int) -> None:
     if arch != MACHINES[machine].audit_arch:
@@ -95,7 +111,7 @@ def test_every_jump_ends_inside_of_the_program_and_every_path_returns(machine: s
     assert len(program) % 8 == 0
     assert len(instructions) < 4096
     for position, (code, if_true, if_false, _) in enumerate(instructions):
-        if code in {0x15, 0x35}:
+        if code in {0x15, 0x35, 0x45}:
             assert position + 1 + max(if_true, if_false) < len(instructions)
     assert instructions[-1][0] == 0x06
 
@@ -113,4 +129,7 @@ def test_the_numbers_are_those_of_the_kernels_own_header() -> None:
     with open(header, encoding="utf-8") as lines:
         words = [line.split() for line in lines if line.startswith("#define __NR_")]
     numbers = {name.removeprefix("__NR_"): int(value) for _, name, value in words}
-    assert MACHINES["x86_64"].numbers == {name: numbers[name] for name in MACHINES["x86_64"].numbers}
+    ours = MACHINES["x86_64"].numbers
+    known = ours.keys() & numbers.keys()  # an old header lacks the newest
+    assert len(known) >= len(ours) - 1
+    assert {name: ours[name] for name in known} == {name: numbers[name] for name in known}
