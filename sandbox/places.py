@@ -16,6 +16,7 @@ from .protected import resolved
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from collections.abc import Set as AbstractSet
 
 
 class WritablePlaces:
@@ -136,20 +137,24 @@ def _reachable_without_privilege(path: str) -> bool:
     """
     if os.geteuid() != 0:
         return True
+    groups = {os.getegid(), *os.getgroups()}
     directory: str = os.path.dirname(path)
-    while True:
-        facts = os.stat(directory)
-        execute = _EXECUTE_OF_OWNER if facts.st_uid == 0 else _EXECUTE_OF_GROUP if facts.st_gid == 0 else _EXECUTE
-        if not facts.st_mode & execute:
-            return False
+    while _may_be_searched(directory, groups):
         if directory == "/":
             return True
         directory = os.path.dirname(directory)
+    return False
 
 
-_EXECUTE_OF_OWNER: Final = stat.S_IXUSR
-_EXECUTE_OF_GROUP: Final = stat.S_IXGRP
-_EXECUTE: Final = stat.S_IXOTH
+def _may_be_searched(directory: str, groups: AbstractSet[int]) -> bool:
+    """Whether root in these groups gets through a directory by its mode, or perhaps by its access list."""
+    facts = os.stat(directory)
+    is_owner, is_in_group = facts.st_uid == 0, facts.st_gid in groups
+    execute = stat.S_IXUSR if is_owner else stat.S_IXGRP if is_in_group else stat.S_IXOTH
+    return bool(facts.st_mode & execute) or _ACCESS_LIST in os.listxattr(directory)
+
+
+_ACCESS_LIST: Final = "system.posix_acl_access"
 
 
 def _first_link(path: str, writable: Sequence[str]) -> str:
