@@ -40,14 +40,16 @@ everywhere.
 class Descriptors:
     """The numbers of the descriptors that bwrap inherits.
 
-    ``filter``: the program for system calls. ``info``: bwrap writes what it started. ``block``: the inside waits for a
-    byte here before it starts the command. ``hold``: the writing end of ``block``, which the inside holds, so that it
-    starts nothing when its owner has died. ``pid_max``: the number that bounds the numbers of processes inside; None
-    where the kernel has it for the whole host alone.
+    ``filter``: the program for system calls. ``info``: bwrap writes what it started. ``status``: bwrap writes how the
+    command has ended, if it ran. ``block``: the inside waits for a byte here before it starts the command. ``hold``:
+    the writing end of ``block``, which the inside holds, so that it starts nothing when its owner has died.
+    ``pid_max``: the number that bounds the numbers of processes inside; None where the kernel has it for the whole
+    host alone.
     """
 
     filter: int
     info: int
+    status: int
     block: int
     hold: int
     pid_max: int | None = None
@@ -88,6 +90,7 @@ def bubblewrap_argv(
         arguments += ["--setenv", name, value]
     arguments += ["--chdir", cwd]
     arguments += ["--seccomp", str(descriptors.filter), "--info-fd", str(descriptors.info)]
+    arguments += ["--json-status-fd", str(descriptors.status)]
     arguments += ["--block-fd", str(descriptors.block), "--sync-fd", str(descriptors.hold)]
     return (*arguments, "--", *command)
 

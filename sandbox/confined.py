@@ -55,17 +55,19 @@ class ConfinedCommand:
         self._was_set_up = False
         self._was_told_to_end = False
         self._info, self._info_end = os.pipe()
+        self._status, self._status_end = os.pipe()
         self._block, self._block_end = os.pipe()
         self._filter = in_memory(system_call_filter)
         self._pid_max = in_memory(_pid_max(limits.processes)) if bounds_process_numbers else -1
         descriptors = Descriptors(
             filter=self._filter,
             info=self._info_end,
+            status=self._status_end,
             block=self._block,
             hold=self._block_end,
             pid_max=self._pid_max if bounds_process_numbers else None,
         )
-        own = (self._filter, self._info_end, self._block, self._block_end, self._pid_max)
+        own = (self._filter, self._info_end, self._status_end, self._block, self._block_end, self._pid_max)
         self.pass_fds = tuple(each for each in own if each >= 0)
         self.invocation = make_invocation(descriptors)
 
@@ -74,6 +76,7 @@ class ConfinedCommand:
         self._was_started = True
         self._on_process(process_id)
         self._info_end = _closed(self._info_end)
+        self._status_end = _closed(self._status_end)
         self._filter = _closed(self._filter)
         self._pid_max = _closed(self._pid_max)
         first = _first_process(_read_to_end(self._info, SETUP_TIMEOUT_S))
@@ -109,14 +112,25 @@ class ConfinedCommand:
 
     def close(self) -> None:
         """Let every descriptor go; after the end."""
-        self._was_set_up = self._first_process_id != 0 and self._block >= 0 and _waiting_bytes(self._block) == 0
+        self._was_set_up = self._first_process_id != 0 and self._has_begun()
         self._filter = _closed(self._filter)
         self._pid_max = _closed(self._pid_max)
         self._info = _closed(self._info)
         self._info_end = _closed(self._info_end)
+        self._status = _closed(self._status)
+        self._status_end = _closed(self._status_end)
         self._block_end = _closed(self._block_end)
         self._block = _closed(self._block)
         self._first_process = _closed(self._first_process)
+
+    def _has_begun(self) -> bool:
+        """Whether the byte was taken that the command waited for, or bwrap outside has told how the command ended.
+
+        The byte alone is not enough: the inside can put others into the pipe, through its first process. What bwrap
+        tells it can neither forge nor take back, but nobody tells it where bwrap was killed.
+        """
+        told = _read_to_end(self._status, 0)
+        return self._block >= 0 and (_waiting_bytes(self._block) == 0 or b'"exit-code"' in told)
 
     def _hold_first_process(self, process_id: int) -> None:
         with suppress(ProcessLookupError):

@@ -7,7 +7,7 @@ from inline_snapshot import snapshot
 from openbuffer.sandbox.bubblewrap import Descriptors, bubblewrap_argv
 from openbuffer.sandbox.mounts import Hidden, Layout
 
-DESCRIPTORS = Descriptors(filter=11, info=12, block=13, hold=14)
+DESCRIPTORS = Descriptors(filter=11, info=12, status=15, block=13, hold=14)
 
 
 def lines(argv: tuple[str, ...]) -> list[str]:
@@ -77,6 +77,7 @@ def test_a_command_without_network() -> None:
             "--chdir /home/u/ws/sub",
             "--seccomp 11",
             "--info-fd 12",
+            "--json-status-fd 15",
             "--block-fd 13",
             "--sync-fd 14",
             "-- /bin/bash -c true",
