@@ -157,7 +157,7 @@ async def test_a_confined_command_gets_no_trace_and_none_of_the_ambient_one(
 @pytest.mark.contract("S2", "S4")
 async def test_a_confined_command_is_ended_at_its_timeout_by_telling_the_inside_too(root: Path) -> None:
     sandbox = Pretence()
-    result = await shell(root, "echo $$ > pid; echo a; sleep 300", timeout=300, sandbox=sandbox)
+    result = await shell(root, "echo $$ > pid; echo a; sleep 300", timeout=1_500, sandbox=sandbox)
     assert (result.success, written(result)) == (False, "a\n")
     assert result.output.startswith(f"Ended at its timeout in {root}. {HEADER}\nNote: something was put aside.\n")
     assert sandbox.happened[-3:] == ["told to end", "empty", "left"]
