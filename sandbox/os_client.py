@@ -1,13 +1,15 @@
-"""Commands confined by the operating system, on the host's own files (S7, S8, S10). Linux, by bubblewrap.
+"""Commands confined by the operating system, on the host's own files (S7, S8, S10).
 
-A command may read everything but what is hidden, write in the workspace, in a temporary directory of the session's own
-and in ``allow_write``, and change nothing that is protected. Settings are read anew for every command. Unix sockets are
-closed with and without a network: behind them are daemons that act outside of the sandbox.
+By bubblewrap on Linux, by Seatbelt on macOS. A command may read everything but what is hidden, write in the workspace,
+in a temporary directory of the session's own and in ``allow_write``, and change nothing that is protected. Settings are
+read anew for every command. Unix sockets are closed with and without a network: behind them are daemons that act
+outside of the sandbox.
 """
 
 from __future__ import annotations
 
 import os
+import tempfile
 import threading
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -39,6 +41,7 @@ from .programs import is_writable_by_command
 from .protected import protected_paths, resolved
 from .quarantine import Quarantine
 from .scratch import Scratch, sweep
+from .seatbelt import SeatbeltPolicy, seatbelt_argv
 from .seccomp import build_filter
 from .trial import try_sandbox
 from .unconfined import Unconfined
@@ -107,9 +110,16 @@ class OsSandboxClient:
         self._auto_allow = AutoAllowRules(
             self._roots, home=home or os.path.expanduser("~"), configuration=configuration
         )
+        # Seatbelt knows no mounts: what lies in a hidden directory cannot be shown elsewhere.
+        self._scratch_directory = (
+            os.path.join(os.path.realpath(tempfile.gettempdir()), "openbuffer-commands")
+            if detection.is_seatbelt
+            else state_directory
+        )
         self._scratch: Scratch | None = None
         self._lock = threading.Lock()
-        self._filter = build_filter(detection.machine) if detection.available else b""
+        by_bubblewrap = detection.available and not detection.is_seatbelt
+        self._filter = build_filter(detection.machine) if by_bubblewrap else b""
 
     def containment(self, command: Command) -> Containment:
         """What would hold this command now.
@@ -142,7 +152,7 @@ class OsSandboxClient:
         )
 
     @contextmanager
-    def wrap_command(self, command: Command, invocation: Invocation) -> Generator[ConfinedCommand]:
+    def wrap_command(self, command: Command, invocation: Invocation) -> Generator[ConfinedCommand | Unconfined]:
         """Confine the invocation; what is inside has ended when the context is left.
 
         Raises:
@@ -154,18 +164,17 @@ class OsSandboxClient:
             if not settings.enabled:
                 raise SandboxUnavailableError("the sandbox was switched off before the command began; run it again")
             confinement = self._confinement(settings, self._places(settings), command)
-            confined = ConfinedCommand(
-                lambda descriptors: self._wrapped(confinement, invocation, descriptors),
-                self._filter,
-                self._limits,
-                bounds_process_numbers=self._detection.bounds_process_numbers,
-                on_process=watch.started,
-            )
-            try:
+            if self._detection.is_seatbelt:
+                # Its rules hold for every process that the command starts, for as long as that lives.
+                confined = Unconfined(self._by_seatbelt(confinement, invocation))
                 yield confined
-            finally:
-                confined.wait_until_empty()
-                confined.close()
+            else:
+                confined = self._by_bubblewrap(confinement, invocation, watch.started)
+                try:
+                    yield confined
+                finally:
+                    confined.wait_until_empty()
+                    confined.close()
         confined.notes = watch.notes
         if confined.has_failed:
             raise SandboxUnavailableError(self._why_not_set_up(confinement))
@@ -178,7 +187,7 @@ class OsSandboxClient:
         """
         notes = self._quarantine.sweep()
         with suppress(OSError):
-            sweep(self._state_directory)
+            sweep(self._scratch_directory)
         return notes
 
     def host_wrote(self, path: str, content: bytes) -> None:
@@ -256,11 +265,15 @@ class OsSandboxClient:
         return containment_words(
             allowed=places.allowed,
             left_out=places.left_out,
-            temporary=temporary_places(places.writable),
+            temporary=("$TMPDIR",) if self._detection.is_seatbelt else self._temporary_places(places),
             network=settings.network,
             hard_linked=hard_linked(places.hidden),
             process_limit=self._detection.process_limit,
+            ends_whole=not self._detection.is_seatbelt,
         )
+
+    def _temporary_places(self, places: _Places) -> tuple[str, ...]:
+        return () if self._detection.is_seatbelt else temporary_places(places.writable)
 
     def _confinement(self, settings: SandboxSettings, places: _Places, command: Command) -> _Confinement:
         if not self._detection.available:
@@ -276,7 +289,7 @@ class OsSandboxClient:
             read_only=protected_paths(self._roots).read_only,
             hidden=places.hidden,
             temporary=self._temporary(),
-            temporary_places=temporary_places(places.writable),
+            temporary_places=self._temporary_places(places),
         )
         self._require_visible(command.cwd, layout)
         return _Confinement(layout=layout, network=settings.network)
@@ -317,10 +330,10 @@ class OsSandboxClient:
         with self._lock:
             if self._scratch is None:
                 try:
-                    self._scratch = Scratch(self._state_directory)
+                    self._scratch = Scratch(self._scratch_directory)
                 except OSError as error:
                     raise SandboxUnavailableError(
-                        f"the command was not run: no temporary directory can be made in {self._state_directory} "
+                        f"the command was not run: no temporary directory can be made in {self._scratch_directory} "
                         f"({error.strerror}); make it writable"
                     ) from error
             return self._scratch.path
@@ -350,6 +363,30 @@ class OsSandboxClient:
         )
         # bwrap itself stands outside of the workspace, so that nothing relative leads its loader there.
         return Invocation(argv=argv, cwd="/", environment=outer)
+
+    def _by_bubblewrap(
+        self, confinement: _Confinement, invocation: Invocation, on_process: Callable[[int], None]
+    ) -> ConfinedCommand:
+        return ConfinedCommand(
+            lambda descriptors: self._wrapped(confinement, invocation, descriptors),
+            self._filter,
+            self._limits,
+            bounds_process_numbers=self._detection.bounds_process_numbers,
+            on_process=on_process,
+        )
+
+    def _by_seatbelt(self, confinement: _Confinement, invocation: Invocation) -> Invocation:
+        layout = confinement.layout
+        policy = SeatbeltPolicy(
+            roots=self._roots,
+            writable=(*layout.writable, layout.temporary),
+            read_only=layout.read_only,
+            hidden=tuple(each.path for each in layout.hidden),
+            network=confinement.network,
+        )
+        kept = {name: value for name, value in invocation.environment.items() if name not in _TRACE}
+        environment = {**kept, **dict.fromkeys(_TEMPORARY_NAMES, layout.temporary)}
+        return Invocation(argv=seatbelt_argv(policy, invocation.argv), cwd=invocation.cwd, environment=environment)
 
     def _why_not_set_up(self, confinement: _Confinement) -> str:
         trial = try_sandbox(self._detection.program, confinement.layout, self._filter, network=confinement.network)

@@ -165,6 +165,10 @@ def _identity(descriptor: int) -> tuple[int, int]:
 
 def _open_to_its_owner(name: str, parent_fd: int) -> None:
     """A directory without permission to write cannot be emptied."""
+    if not hasattr(os, "O_PATH"):
+        with suppress(OSError):
+            os.chmod(name, 0o700, dir_fd=parent_fd, follow_symlinks=False)
+        return
     with suppress(OSError):
         descriptor = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent_fd)
         try:

@@ -1,4 +1,6 @@
-"""A command that nothing confines, in the form of one that is: for clients that run both in the same way."""
+"""A command in the form of a confined one, where nothing has to be done around it: it is not confined, or confined by
+its invocation alone.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +20,11 @@ class Unconfined:
 
     def started(self, process_id: int) -> None:
         """There is nothing to be set up."""
+
+    @property
+    def has_failed(self) -> bool:
+        """Nothing is set up that could fail."""
+        return False
 
     def terminate(self) -> None:
         """Signals to its group reach it."""

@@ -18,13 +18,15 @@ def containment_words(
     network: bool,
     hard_linked: Sequence[str],
     process_limit: ProcessLimit,
+    ends_whole: bool = True,
 ) -> str:
     """The sentence for the result, with one more for each thing that is not as the settings ask for."""
     private = [f"{' and '.join(temporary)} (the session's own, kept until it ends)"] if temporary else []
     places = ", ".join(["the workspace", *private, *allowed])
     sockets = "network on, Unix sockets closed" if network else "no network, no Unix sockets"
+    background = "; processes that it leaves behind end with it" if ends_whole else ""
     sentences = [
-        f"May write only in {places}; {sockets}; processes that it leaves behind end with it.",
+        f"May write only in {places}; {sockets}{background}.",
         *(f"{each}." for each in left_out),
     ]
     if hard_linked:

@@ -215,6 +215,35 @@ def test_a_workspace_that_leaves_nothing_to_keep_is_refused(tmp_path: Path, root
         client.containment(Command(line="true", cwd="/", timeout_s=1))
 
 
+@pytest.mark.contract("S3", "S7")
+def test_on_macos_the_invocation_is_rewritten_for_seatbelt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "key").write_text("x")
+    detection = OsSandboxDetection(available=True, program="/usr/bin/sandbox-exec", name="Seatbelt", machine="arm64")
+    bench = Bench(tmp_path, detection)
+    bench.settings = SandboxSettings(enabled=True, deny_read=(str(tmp_path / "key"),))
+    containment = bench.client.containment(bench.command("true"))
+    assert (containment.confined, containment.by) == (True, "Seatbelt")
+    assert "leaves behind" not in containment.words
+    invocation = Invocation(
+        argv=("/bin/sh", "-c", "true"), cwd=str(bench.ws), environment={"TMPDIR": "/t", "TRACEPARENT": "t", "A": "b"}
+    )
+    with bench.client.wrap_command(bench.command("true"), invocation) as wrapped:
+        argv, environment = wrapped.invocation.argv, wrapped.invocation.environment
+        assert argv[:2] == ("/usr/bin/sandbox-exec", "-p")
+        assert argv[3:] == ("--", *invocation.argv)
+        for each in (bench.ws, tmp_path / "key", tmp_path / "state"):
+            assert f'"{each}"' in argv[2]
+        assert environment["TMPDIR"].startswith(str(tmp_path / "temporary" / "openbuffer-commands"))
+        assert os.path.isdir(environment["TMPDIR"])
+        assert "TRACEPARENT" not in environment
+        assert environment["A"] == "b"
+        assert wrapped.pass_fds == ()
+        assert wrapped.invocation.cwd == str(bench.ws)
+    bench.client.close()
+    assert list((tmp_path / "temporary" / "openbuffer-commands").iterdir()) == []
+
+
 def _umask() -> int:
     umask = os.umask(0o022)
     os.umask(umask)
