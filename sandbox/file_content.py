@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from .errors import (
     SandboxFileError,
@@ -14,6 +14,9 @@ from .errors import (
     SandboxNotTextError,
     SandboxPermissionError,
 )
+
+if TYPE_CHECKING:
+    from .port import FileKind
 
 
 def decode_text(path: str, content: bytes) -> str:
@@ -46,6 +49,15 @@ def encode_text(path: str, text: str) -> bytes:
         ) from None
 
 
+def not_a_file(path: str, kind: FileKind) -> SandboxFileError:
+    """The error of what is no file, but is asked for its content."""
+    if kind == "directory":
+        return SandboxIsDirectoryError(f"{path} is a directory; list it instead", path=path)
+    if kind == "link":
+        return SandboxFileNotFoundError(f"{path} is a link that leads nowhere", path=path)
+    return SandboxFileError(f"{path} is no regular file but a device, a pipe or a socket", path=path)
+
+
 def too_large(path: str, max_bytes: int) -> SandboxFileTooLargeError:
     """The error of a file that holds more than may be read."""
     return SandboxFileTooLargeError(
@@ -75,6 +87,7 @@ _KINDS: Final[tuple[tuple[str, type[SandboxFileError]], ...]] = (
 
 
 def _kind_of(words: str) -> type[SandboxFileError]:
-    # Only what follows the last colon is the system's: a file can be called "no such file".
-    reason = words.splitlines()[0].rpartition(":")[2].casefold()
+    # Only what follows the last colon of the last line is the system's: a file can be called "no such file", and a
+    # login shell can have said something before.
+    reason = words.splitlines()[-1].rpartition(":")[2].casefold()
     return next((kind for said, kind in _KINDS if said in reason), SandboxFileError)

@@ -39,3 +39,16 @@ class CommandLimits:
 
     processes: int = 512
     file_bytes: int = 8 * GIB
+
+
+PROVIDER_MARGIN_S: Final = 15.0
+"""How much longer than a command's own time its provider may take to answer."""
+
+TRANSFER_TIMEOUT_S: Final = 600.0
+"""How long a provider may take for the content of one file."""
+
+RESTORE_TIMEOUT_S: Final = 300.0
+"""How long a restore may take, unless told otherwise."""
+
+BLOCKING_CALLS_MAX: Final = 64
+"""Calls of one provider's blocking methods that are waited for at the same time."""
