@@ -47,6 +47,11 @@ class Capability(StrEnum):
     COMPUTER = "COMPUTER"
 
 
+def only_observes(capabilities: frozenset[Capability]) -> bool:
+    """Whether a tool with these can change nothing. One that declares none is not known to be harmless."""
+    return capabilities == frozenset({Capability.FILE_READ})
+
+
 # --- what goes in ------------------------------------------------------------------------------------------
 
 
@@ -151,13 +156,30 @@ class Hunk:
     after: str
 
 
+@dataclass(slots=True, eq=False)
+class BeforeState:
+    """The whole of what is about to change, for the record: a file's bytes, or the text of a document as UTF-8.
+
+    ``version`` is the document's; None where it is a file. The content is lent: it is let go of once the change was
+    made or given up, so that a log takes what it wants of it while it records the intent.
+    """
+
+    content: bytes | None = field(repr=False)
+    version: int | None = None
+
+    def let_go(self) -> None:
+        """Give up the content; safe to call twice."""
+        self.content = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileChange:
     """The exact change of one file.
 
     ``before_bytes`` is None where it does not exist yet, ``after_bytes`` where it does not exist any more.
     ``kind`` is what is changed, where that is no file: the text of a link is where it leads, and a directory has none.
-    A deletion without hunks is of something that is no text, or too large to be kept.
+    A deletion without hunks is of something that is no text, or too large to be kept. ``before`` is None where nothing
+    was there, or where it was not loaded.
     """
 
     path: str
@@ -165,6 +187,7 @@ class FileChange:
     before_bytes: int | None
     after_bytes: int | None
     kind: Literal["file", "link", "directory"] = "file"
+    before: BeforeState | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -182,7 +205,9 @@ class Plan:
     resources: ExitStack = field(default_factory=ExitStack)
 
     def close(self) -> None:
-        """Release the descriptors; safe to call twice."""
+        """Release the descriptors and what was there before; safe to call twice."""
+        if self.change is not None and self.change.before is not None:
+            self.change.before.let_go()
         self.resources.close()
 
 

@@ -7,13 +7,14 @@ gate, and records the intent before the effect and the outcome before the return
 from __future__ import annotations
 
 import dataclasses
+import logging
 import uuid
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn
 
 import anyio
 
 from .config import ToolConfig, build_tools
-from .contract import FileTarget, ToolContext
+from .contract import FileTarget, ToolContext, only_observes
 from .errors import (
     EventLogError,
     PermissionDeniedError,
@@ -32,23 +33,30 @@ from .support.seen_through import seen_through
 from .turns import Turns
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from .contract import FileChange, FunctionTool, Plan, Target, ToolResult
     from .events import Event
+
+logger = logging.getLogger(__name__)
 
 _COMMAND_MAX_CHARS: Final = 300
 """Of a command in a message; the model that wrote it knows the rest."""
 
 
 def create_tool_executor(
-    config: ToolConfig, *, policy: PermissionPolicy | None = None, log: EventLog | None = None
+    config: ToolConfig,
+    *,
+    policy: PermissionPolicy | None = None,
+    log: EventLog | None = None,
+    tell: Callable[[str], None] = logger.warning,
 ) -> SandboxedToolExecutor:
-    """Assemble the tools of ``config`` and the pipeline around them."""
+    """Assemble the tools of ``config`` and the pipeline around them; see ``SandboxedToolExecutor`` for ``tell``."""
     return SandboxedToolExecutor(
         DispatchingToolExecutor(DefaultToolRegistry(build_tools(config))),
         policy=policy or AllowAll(),
         log=log if log is not None else InMemoryEventLog(),
+        tell=tell,
     )
 
 
@@ -86,12 +94,23 @@ class DispatchingToolExecutor:
 
 
 class SandboxedToolExecutor:
-    """Runs calls under the gate and on the record."""
+    """Runs calls under the gate and on the record.
 
-    def __init__(self, dispatcher: DispatchingToolExecutor, *, policy: PermissionPolicy, log: EventLog) -> None:
+    While the log cannot be written, what could change something does not run (X2), and what only observes goes on;
+    ``tell`` takes the sentence about that, once for each cause.
+    """
+
+    def __init__(
+        self,
+        dispatcher: DispatchingToolExecutor,
+        *,
+        policy: PermissionPolicy,
+        log: EventLog,
+        tell: Callable[[str], None] = logger.warning,
+    ) -> None:
         self._dispatcher = dispatcher
         self._policy = policy
-        self._log = log
+        self._record = _Record(log, tell)
         self._turns = Turns()
 
     @property
@@ -109,11 +128,12 @@ class SandboxedToolExecutor:
             ToolExecutionError: a hard error; ``code`` and ``reason`` are stable.
         """
         context = context or ToolContext()
-        run = _Run(self._policy, self._log, context.call_id or uuid.uuid4().hex, name)
+        run = _Run(self._policy, self._record, context.call_id or uuid.uuid4().hex, name)
         try:
             dispatch = self._dispatcher.dispatch(name, arguments)
         except ToolExecutionError as error:
             await run.reject(error)
+        run.acts = not only_observes(dispatch.tool.capabilities)
         try:
             return await self._attempts(run, dispatch, context)
         except anyio.get_cancelled_exc_class() as cancelled:
@@ -132,15 +152,38 @@ class SandboxedToolExecutor:
         raise AssertionError("unreachable: the last attempt returns or raises")
 
 
+class _Record:
+    """The log, and what was told of its not being written."""
+
+    def __init__(self, log: EventLog, tell: Callable[[str], None]) -> None:
+        self._log = log
+        self._tell = tell
+        self._told = ""
+
+    async def append(self, event: Event) -> None:
+        """Record it, or raise whatever the log raises."""
+        await self._log.append(event)
+        self._told = ""
+
+    def goes_on_without(self, error: Exception) -> None:
+        """Tell that a call goes on although it is not recorded, unless that was told already."""
+        sentence = f"the event log could not be written ({error}); what only reads goes on without a record"
+        if sentence != self._told:
+            self._told = sentence
+            self._tell(sentence)
+
+
 class _Run:
     """One call on its way through the pipeline."""
 
-    def __init__(self, policy: PermissionPolicy, log: EventLog, call_id: str, name: str) -> None:
+    def __init__(self, policy: PermissionPolicy, record: _Record, call_id: str, name: str) -> None:
         self._policy = policy
-        self._log = log
+        self._log = record
         self._call_id = call_id
         self._name = name[:100]
         self._last: Event | None = None
+        self.acts = False
+        """Whether its tool could change something; none could, before it is found."""
         self.met_at: tuple[str, ...] = ()
         """What an attempt was about that something else overtook."""
 
@@ -269,7 +312,11 @@ class _Run:
         return result
 
     async def _record(self, event: Event, consequence: str) -> None:
-        """Append for good, even when the caller is being cancelled: a gap in the log would be a lie."""
+        """Append for good, even when the caller is being cancelled: a gap in the log would be a lie.
+
+        Raises:
+            EventLogError: that was not possible, and the call is not one that only observes.
+        """
 
         async def append() -> None:
             await self._log.append(event)
@@ -278,7 +325,10 @@ class _Run:
         try:
             await seen_through(append)
         except Exception as error:
-            raise EventLogError(f"the event log could not be written ({error}); {consequence}") from error
+            if self.acts:
+                raise EventLogError(f"the event log could not be written ({error}); {consequence}") from error
+            self._last = event
+            self._log.goes_on_without(error)
 
     @staticmethod
     def _crash(tool: FunctionTool, error: Exception, when: str) -> ToolCrashedError:

@@ -44,8 +44,15 @@ class Put(BaseModel):
 class Probe:
     """A tool that writes down what happens, and can go wrong on request."""
 
-    def __init__(self, *, prepare: Any = None, commit: Any = None) -> None:
+    def __init__(
+        self,
+        *,
+        prepare: Any = None,
+        commit: Any = None,
+        capabilities: frozenset[Capability] = frozenset({Capability.FILE_WRITE}),
+    ) -> None:
         self.happened: list[str] = []
+        self.capabilities = capabilities
         self.on_prepare = prepare
         self.on_commit = commit
 
@@ -71,7 +78,7 @@ class Probe:
             model=Put,
             prepare=prepare,
             commit=commit,
-            capabilities=frozenset({Capability.FILE_WRITE}),
+            capabilities=self.capabilities,
         )
 
 
@@ -86,7 +93,7 @@ class Rules:
 
 
 class BrokenLog(InMemoryEventLog):
-    def __init__(self, broken: type[Any]) -> None:
+    def __init__(self, broken: Any) -> None:
         super().__init__()
         self.broken = broken
 
@@ -149,6 +156,57 @@ async def test_a_result_whose_outcome_cannot_be_recorded_is_not_returned() -> No
     executor, _ = pipeline(Probe(), log=BrokenLog(ToolFinished))
     with pytest.raises(EventLogError, match="the call succeeded; read before you try again"):
         await executor.call("Put", {})
+
+
+@pytest.mark.contract("X2")
+@pytest.mark.parametrize(
+    "capabilities",
+    [frozenset(), frozenset({Capability.FILE_READ, Capability.SHELL}), frozenset({Capability.NETWORK})],
+    ids=["none declared", "one of them acts", "network"],
+)
+async def test_what_is_not_known_to_only_observe_needs_its_record(capabilities: frozenset[Capability]) -> None:
+    probe = Probe(capabilities=capabilities)
+    executor, _ = pipeline(probe, log=BrokenLog(ToolIntended))
+    with pytest.raises(EventLogError):
+        await executor.call("Put", {})
+    assert "acted" not in probe.happened
+
+
+@pytest.mark.contract("X2")
+async def test_what_only_observes_goes_on_without_a_record_and_that_is_told_once_for_each_cause() -> None:
+    told: list[str] = []
+    log = BrokenLog(Event)
+    dispatcher = DispatchingToolExecutor(
+        DefaultToolRegistry([Probe(capabilities=frozenset({Capability.FILE_READ})).tool()])
+    )
+    executor = SandboxedToolExecutor(dispatcher, policy=AllowAll(), log=log, tell=told.append)
+    assert (await executor.call("Put", {})).success
+    with pytest.raises(ToolNotFoundError):
+        await executor.call("Nothing", {})
+    assert told == ["the event log could not be written (disk full); what only reads goes on without a record"]
+    log.broken = ()
+    assert (await executor.call("Put", {})).success
+    log.broken = Event
+    assert (await executor.call("Put", {})).success
+    assert len(told) == 2
+
+
+@pytest.mark.contract("X2", "T6")
+async def test_a_call_that_only_observes_is_cancelled_as_ever_while_the_log_cannot_be_written() -> None:
+    waiting = anyio.Event()
+
+    async def wait() -> InvocationResult:
+        waiting.set()
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    probe = Probe(commit=wait, capabilities=frozenset({Capability.FILE_READ}))
+    executor, _ = pipeline(probe, log=BrokenLog(Event))
+    async with anyio.create_task_group() as group:
+        group.start_soon(executor.call, "Put", {})
+        await waiting.wait()
+        group.cancel_scope.cancel()
+    assert probe.happened == ["read", "acted", "closed"]
 
 
 @pytest.mark.contract("X4", "E2")

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Literal
 import anyio.from_thread
 from pydantic import BaseModel, ConfigDict, Field
 
-from ..contract import Capability, FileChange, FunctionTool, InvocationResult, Plan, ToolContext, create_builtin_tool
+from ..contract import (
+    BeforeState,
+    Capability,
+    FileChange,
+    FunctionTool,
+    InvocationResult,
+    Plan,
+    ToolContext,
+    create_builtin_tool,
+)
 from ..errors import PathRefusedError, TextRefusedError
 from ..limits import FILE_MAX_BYTES
 from ..support.admitted import admitted_plan
@@ -129,7 +138,7 @@ async def _deletion(found: FoundEntry, max_bytes: int, context: ToolContext) -> 
         refuse_unsaved_below(found)
         return _Deletion(found=found, document=document, change=_change(located, (), kind="directory"))
     content, hunks = await run_blocking(context.cancellation, lambda: _before(found, max_bytes, context.cancellation))
-    change = _change(located, hunks, kind="file")
+    change = _change(located, hunks, kind="file", before=None if content is None else BeforeState(content))
     return _Deletion(found=found, document=document, content=content, change=change, remarks=document.remarks())
 
 
@@ -186,10 +195,16 @@ def _one_hunk(utf8: bytes) -> tuple[Hunk, ...]:
     return line_hunks(utf8, [Replacement(0, len(utf8), b"")]) if utf8 else ()
 
 
-def _change(located: Located, hunks: tuple[Hunk, ...], *, kind: Literal["file", "link", "directory"]) -> FileChange:
+def _change(
+    located: Located,
+    hunks: tuple[Hunk, ...],
+    *,
+    kind: Literal["file", "link", "directory"],
+    before: BeforeState | None = None,
+) -> FileChange:
     assert located.status is not None
     size = 0 if kind == "directory" else located.status.st_size
-    return FileChange(path=located.path, hunks=hunks, before_bytes=size, after_bytes=None, kind=kind)
+    return FileChange(path=located.path, hunks=hunks, before_bytes=size, after_bytes=None, kind=kind, before=before)
 
 
 async def _commit(plan: Plan, context: ToolContext) -> InvocationResult:
@@ -218,6 +233,8 @@ def _delete(deletion: _Deletion, token: CancellationToken) -> tuple[str, ...]:
         return delete_file(located, deletion.content, token=token, last_look=last_look)
     finally:
         deletion.content = None
+        if deletion.change.before is not None:
+            deletion.change.before.let_go()
         located.retire()
 
 

@@ -152,6 +152,7 @@ def _edit(place: TextPlace, parsed: EditInput, max_bytes: int, token: Cancellati
         hunks=line_hunks(text.utf8, changes),
         before_bytes=len(text.raw),
         after_bytes=change.after_bytes,
+        before=change.recorded,
     )
     return _Edit(place, change, file_change, len(changes))
 

@@ -116,6 +116,7 @@ def _write(place: TextPlace, content: str, max_bytes: int, token: CancellationTo
         hunks=line_hunks(before.utf8, changes),
         before_bytes=len(before.raw) if place.exists else None,
         after_bytes=change.after_bytes,
+        before=change.recorded,
     )
     return _Write(place, change, file_change, kept)
 

@@ -10,6 +10,7 @@ import anyio.from_thread
 from openbuffer.editor_access.client_requests import disk_hash
 from openbuffer.editor_access.errors import EditorAccessError
 
+from ..contract import BeforeState
 from ..errors import PathRefusedError, PlanOutdatedError, ToolFailure
 from . import atomic
 from .blocking import run_blocking
@@ -71,7 +72,8 @@ class DiskPlace:
 
     def change(self, before: TextFile, replacements: Sequence[Replacement]) -> Change:
         """New bytes between views of what stays."""
-        return Change(before=before, parts=before.spliced(replacements))
+        recorded = BeforeState(before.raw) if self.exists else None
+        return Change(before=before, parts=before.spliced(replacements), recorded=recorded)
 
     async def refresh(self) -> None:
         """Start over when the file was opened in the editor."""

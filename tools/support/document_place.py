@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from openbuffer.editor_access.text import minimal_edits
 
+from ..contract import BeforeState
 from ..errors import PlanOutdatedError, TextRefusedError, ToolFailure
 from .blocking import run_blocking
 from .encodings import LATIN1
@@ -74,7 +75,8 @@ class DocumentPlace:
         self._refuse_what_saving_would_damage(replacements)
         parts = before.spliced(replacements)
         edits = minimal_edits(self._document.text, text_of(parts))
-        return Change(before=before, parts=parts, edits=edits)
+        recorded = BeforeState(before.raw, self._document.version)
+        return Change(before=before, parts=parts, edits=edits, recorded=recorded)
 
     async def refresh(self) -> None:
         """Have the editor tell its newest text and take it; start over when it was closed or opened anew."""

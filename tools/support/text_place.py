@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from openbuffer.editor_access.port import Document, EditorFileAccess, EditorProvider, TextEdit
 
-    from ..contract import ToolContext
+    from ..contract import BeforeState, ToolContext
     from .encodings import Pieces
     from .paths import Located, Roots
     from .replacing import Replacement
@@ -33,13 +33,14 @@ class Change:
     """What a commit will put in place: ``parts`` is the whole content, ``edits`` lead to it in a document.
 
     ``can_move``: the change is only about the lines that it replaces, so that it may be made in a newer text of the
-    document as well, where nothing touched those.
+    document as well, where nothing touched those. ``recorded`` is what was there before, for whoever keeps a record.
     """
 
     before: TextFile
     parts: Sequence[bytes | memoryview]
     edits: tuple[TextEdit, ...] = ()
     can_move: bool = False
+    recorded: BeforeState | None = None
 
     @property
     def after_bytes(self) -> int:
@@ -49,6 +50,8 @@ class Change:
     def let_go(self) -> None:
         """Give up the content, in the thread that was the last to need it; the edits and the encoding stay."""
         self.parts = ()
+        if self.recorded is not None:
+            self.recorded.let_go()
         self.before = replace(self.before, raw=b"", utf8=b"")
 
 
