@@ -10,6 +10,9 @@ SandboxError
 ├── WorkerWithdrawnError         a restore took the worker away: reason restoring | restore_failed | late
 ├── RestoreError                 a restore did not succeed: reason failed | wrong_id | superseded | timeout
 ├── SnapshotNotFoundError        there is no such snapshot
+├── ManifestRefusedError         a workspace manifest was refused; nothing of it was applied
+├── ManifestFailedError          applying it ended in the middle; ``result`` says what was applied and what was not
+├── HostFileError                a local entry's source on the host cannot be used
 └── SandboxFileError             one file; ``path`` names it
     ├── SandboxPathError              no path at all: empty, relative, with a NUL, too long
     ├── SandboxFileNotFoundError
@@ -23,7 +26,10 @@ SandboxError
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from .manifest_result import ManifestResult
 
 ExitCodeReason: TypeAlias = Literal["missing", "malformed", "conflicting"]
 WithdrawnReason: TypeAlias = Literal["restoring", "restore_failed", "late"]
@@ -92,6 +98,22 @@ class RestoreError(SandboxError):
 
 class SnapshotNotFoundError(SandboxError):
     """There is no such snapshot; nothing was changed."""
+
+
+class ManifestRefusedError(SandboxError):
+    """A workspace manifest cannot be applied, or asks for what cannot be done or enforced. Nothing was applied."""
+
+
+class ManifestFailedError(SandboxError):
+    """Applying a manifest ended in the middle. ``result``: what became of each entry; nothing is taken back."""
+
+    def __init__(self, message: str, *, result: ManifestResult) -> None:
+        super().__init__(message)
+        self.result = result
+
+
+class HostFileError(SandboxError):
+    """The source of a local entry cannot be used: it lies outside of the roots, is not there, or is no plain file."""
 
 
 class SandboxFileError(SandboxError):
