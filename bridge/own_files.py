@@ -1,7 +1,7 @@
 """The gate's rule on what is the server's own: no file tool reaches its directories or changes its settings.
 
 Otherwise a model that is held by the sandbox would open it with Write. A search of a directory above them is not judged
-here: what lies below is no target of its own.
+here: what lies below is no target of its own. A file in a sandbox with files of its own is none of the server's.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class OwnFilesPolicy:
     def decide(self, request: PermissionRequest) -> Decision:
         """Judge the request."""
         for target in request.targets:
-            reason = self._reason(target) if isinstance(target, FileTarget) else ""
+            reason = self._reason(target) if isinstance(target, FileTarget) and not target.in_sandbox else ""
             if reason:
                 return Decision("deny", reason)
         return self._others.decide(request)

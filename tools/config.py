@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypedDict
+
+from openbuffer.sandbox.port import routes_files_through_sandbox
 
 from .builtin.delete import create_delete_tool
 from .builtin.edit import create_edit_tool
@@ -36,7 +38,9 @@ class ToolConfig:
     replaces a tool's text verbatim, by tool name (T8). Without ``writes`` no tool that changes files is assembled:
     no Write, no Edit, no Delete; without ``commands`` no Shell and no Bash.
 
-    ``sandbox`` confines commands, or runs them elsewhere; without one they have all the rights of this process.
+    ``sandbox`` confines commands, or runs them elsewhere; without one they have all the rights of this process. One
+    with files of its own carries the file tools as well: ``roots`` are directories in there, ``editor`` is asked for
+    nothing, and what searches the host's files (ListDir, Glob, Grep) is not assembled (S4, E4).
     ``environment`` is what commands get as their variables: a mapping, or what gives one for each command anew; None is
     this process's own, credentials included. ``artifacts`` keeps outputs that are not shown whole, ``shell`` is looked
     for on this system if it is not given.
@@ -62,15 +66,20 @@ def build_tools(config: ToolConfig) -> tuple[FunctionTool, ...]:
     Raises:
         ToolDefinitionError: no usable root.
     """
+    is_elsewhere = routes_files_through_sandbox(config.sandbox)
+    if is_elsewhere:
+        config = replace(config, editor=None)
     read = create_read_tool(
         cwd=config.roots,
         editor=config.editor,
+        sandbox=config.sandbox,
         max_bytes=config.file_max_bytes,
         max_output_bytes=config.read_output_max_bytes,
         description=config.descriptions.get("Read"),
     )
     changing = _changing_files(config) if config.writes else ()
-    on_files = (read, *changing, *_searching(config))
+    searching = () if is_elsewhere else _searching(config)
+    on_files = (read, *changing, *searching)
     return (*on_files, *_running(config, on_files)) if config.commands else on_files
 
 
@@ -83,12 +92,19 @@ def _searching(config: ToolConfig) -> tuple[FunctionTool, ...]:
     )
 
 
+class _Where(TypedDict):
+    cwd: tuple[str | os.PathLike[str], ...]
+    editor: EditorProvider | None
+    sandbox: SandboxClient | None
+
+
 def _changing_files(config: ToolConfig) -> tuple[FunctionTool, ...]:
-    cwd, editor, most, text = config.roots, config.editor, config.file_max_bytes, config.descriptions
+    where: _Where = {"cwd": config.roots, "editor": config.editor, "sandbox": config.sandbox}
+    most, text = config.file_max_bytes, config.descriptions
     return (
-        create_write_tool(cwd=cwd, editor=editor, max_bytes=most, description=text.get("Write")),
-        create_edit_tool(cwd=cwd, editor=editor, max_bytes=most, description=text.get("Edit")),
-        create_delete_tool(cwd=cwd, editor=editor, max_bytes=most, description=text.get("Delete")),
+        create_write_tool(**where, max_bytes=most, description=text.get("Write")),
+        create_edit_tool(**where, max_bytes=most, description=text.get("Edit")),
+        create_delete_tool(**where, max_bytes=most, description=text.get("Delete")),
     )
 
 

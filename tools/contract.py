@@ -110,17 +110,27 @@ class ToolContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileTarget:
-    """A file by its canonical, symlink-free path, and where its text is at this call."""
+    """A file by its canonical, symlink-free path, and where its text is at this call.
+
+    ``place`` is "sandbox", from the first word to the gate on, for a file in a sandbox with files of its own. Then
+    ``path`` is a path in there, and says nothing of the host's file of that name; which links it goes through, and
+    before anything was looked at whether it exists, only the sandbox knows.
+    """
 
     path: str
     access: Literal[Capability.FILE_READ, Capability.FILE_WRITE]
     exists: bool = True
-    place: Literal["undecided", "disk", "document"] = "undecided"
+    place: Literal["undecided", "disk", "document", "sandbox"] = "undecided"
+
+    @property
+    def in_sandbox(self) -> bool:
+        """Whether the path is one of a sandbox and not of the host."""
+        return self.place == "sandbox"
 
     @property
     def subject(self) -> str:
         """What is judged, for a message."""
-        return self.path
+        return f"{self.path} in the sandbox" if self.in_sandbox else self.path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +138,8 @@ class CommandTarget:
     """A command as it will be started: the line as given, the argument vector and the directory.
 
     ``confined_by`` names what would confine it, empty where nothing does. ``auto_allowed``: the sandbox's settings let
-    it run without being asked about.
+    it run without being asked about. ``in_sandbox``: it does not run on this host but in a sandbox with files of its
+    own, whose directory ``cwd`` is; there is no argument vector then.
     """
 
     command: str
@@ -136,6 +147,7 @@ class CommandTarget:
     cwd: str
     confined_by: str = ""
     auto_allowed: bool = False
+    in_sandbox: bool = False
 
     @property
     def subject(self) -> str:
@@ -179,7 +191,7 @@ class FileChange:
     ``before_bytes`` is None where it does not exist yet, ``after_bytes`` where it does not exist any more.
     ``kind`` is what is changed, where that is no file: the text of a link is where it leads, and a directory has none.
     A deletion without hunks is of something that is no text, or too large to be kept. ``before`` is None where nothing
-    was there, or where it was not loaded.
+    was there, or where it was not loaded. ``in_sandbox``: the path is one of a sandbox and not of the host.
     """
 
     path: str
@@ -188,6 +200,7 @@ class FileChange:
     after_bytes: int | None
     kind: Literal["file", "link", "directory"] = "file"
     before: BeforeState | None = field(default=None, repr=False, compare=False)
+    in_sandbox: bool = False
 
 
 @dataclass(slots=True, kw_only=True)

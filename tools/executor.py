@@ -292,9 +292,12 @@ class _Run:
 
         try:
             result = await tool.commit(plan, context)
-        except anyio.get_cancelled_exc_class():
-            seen_through = "cancelled while it acted: what was under way by then has been seen through"
-            await self._record(finished("cancelled", error=seen_through), "the call was cancelled")
+        except anyio.get_cancelled_exc_class() as cancelled:
+            # Who could not see it through in time says so in a note.
+            end = "; ".join(getattr(cancelled, "__notes__", ())) or _SEEN_THROUGH
+            await self._record(
+                finished("cancelled", error=f"cancelled while it acted: {end}"), "the call was cancelled"
+            )
             raise
         except PlanOutdatedError as error:
             self.met_at = tuple(target.subject for target in plan.targets)
@@ -344,5 +347,7 @@ def _shown(target: Target) -> str:
         return subject
     return f"{subject[:_COMMAND_MAX_CHARS]}… ({len(target.subject)} characters)"
 
+
+_SEEN_THROUGH: Final = "what was under way by then has been seen through"
 
 _Outcome = Literal["succeeded", "failed", "outdated", "cancelled", "error"]

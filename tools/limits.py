@@ -92,3 +92,30 @@ ARTIFACT_MAX_BYTES: Final = 64 * MIB
 
 ARTIFACTS_MAX_BYTES: Final = 512 * MIB
 """All kept outputs together; then the oldest go."""
+
+LOG_INLINE_MAX_BYTES: Final = 2 * KIB
+"""A part of an event that stands in its row; a larger one is an artifact, kept once for each content."""
+
+LOG_PART_MAX_BYTES: Final = 16 * MIB
+"""One part of an event (arguments, hunks, a value, a before-state); of a larger one the size alone is kept."""
+
+LOG_MAX_BYTES: Final = 512 * MIB
+"""The whole event log, unless told otherwise; then the oldest calls go (X7)."""
+
+LOG_MAX_DAYS: Final = 30
+"""How long the event log keeps a call, unless told otherwise (X7)."""
+
+LOG_BUSY_TIMEOUT_S: Final = 5.0
+"""How long an event waits for another process that writes to the log."""
+
+LOG_REDACTION_TIMEOUT_S: Final = 0.25
+"""How long one pattern may take with one text; then nothing of that text is kept."""
+
+SANDBOX_FILE_TIMEOUT_S: Final = 660.0
+"""How long a sandbox with files of its own may take for one operation on a file; its client may give up sooner."""
+
+SANDBOX_TURN_TIMEOUT_S: Final = 120.0
+"""How long a change of a file in a sandbox waits for the changes before it."""
+
+SANDBOX_CANCEL_GRACE_S: Final = 10.0
+"""How long a cancelled call waits for what became of the change that it has sent to a sandbox."""

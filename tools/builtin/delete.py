@@ -6,9 +6,10 @@ The last name of the path is not followed where it is a link. What an editor has
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import anyio.from_thread
+from openbuffer.sandbox.port import routes_files_through_sandbox
 from pydantic import BaseModel, ConfigDict, Field
 
 from ..contract import (
@@ -39,11 +40,16 @@ from ..support.located import special_kind
 from ..support.near_names import near_names
 from ..support.paths import CwdInput, Roots, printable
 from ..support.replacing import Replacement
+from ..support.sandbox_deletion import SandboxDeletions
+from ..support.sandbox_words import IN_SANDBOX, PATHS_IN_SANDBOX
 from ..support.text_files import text_file
 from ..support.text_place import refuse_cancelled
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from openbuffer.editor_access.port import EditorProvider
+    from openbuffer.sandbox.port import SandboxClient
 
     from ..contract import CancellationToken, Hunk
     from ..support.located import Located
@@ -61,17 +67,21 @@ def create_delete_tool(
     *,
     cwd: CwdInput,
     editor: EditorProvider | None = None,
+    sandbox: SandboxClient | None = None,
     max_bytes: int = FILE_MAX_BYTES,
     description: str | None = None,
 ) -> FunctionTool:
     """Build the Delete tool for one root or several.
 
-    ``editor`` is asked at every call for the editor that is attached then. A text of up to ``max_bytes`` is part of the
-    plan; a larger file is deleted as well, and compared by its size and times.
+    ``editor`` is asked at every call for the editor that is attached then. A ``sandbox`` with files of its own carries
+    everything, ``cwd`` is a directory in there, and no editor is asked; any other changes nothing. A text of up to
+    ``max_bytes`` is part of the plan; a larger file is deleted as well, and compared by its size and times.
 
     Raises:
         ToolDefinitionError: ``cwd`` is empty, relative or no path.
     """
+    if sandbox is not None and routes_files_through_sandbox(sandbox):
+        return _in_sandbox(SandboxDeletions(cwd, sandbox, max_bytes), description)
     roots = Roots(cwd)
 
     async def prepare(parsed: DeleteInput, context: ToolContext) -> Plan:
@@ -84,14 +94,36 @@ def create_delete_tool(
 
         return await admitted_plan(lambda: roots.locate_entry(parsed.path), (Capability.FILE_WRITE,), context, fill)
 
+    return _create(prepare, _commit, description if description is not None else _description(editor))
+
+
+def _in_sandbox(deletions: SandboxDeletions, description: str | None) -> FunctionTool:
+    async def prepare(parsed: DeleteInput, context: ToolContext) -> Plan:
+        return await deletions.plan(parsed.path, context)
+
+    return _create(prepare, deletions.commit, description if description is not None else _SANDBOX_DESCRIPTION)
+
+
+def _create(
+    prepare: Callable[[DeleteInput, ToolContext], Awaitable[Plan]],
+    commit: Callable[[Plan, ToolContext], Awaitable[InvocationResult]],
+    description: str,
+) -> FunctionTool:
     return create_builtin_tool(
         name="Delete",
-        description=description if description is not None else _description(editor),
+        description=description,
         model=DeleteInput,
         prepare=prepare,
-        commit=_commit,
+        commit=commit,
         capabilities=frozenset({Capability.FILE_WRITE}),
     )
+
+
+_SANDBOX_DESCRIPTION: Final = (
+    f"Deletes one file, one symbolic link or one empty directory {IN_SANDBOX}. Of a link, the link itself is deleted "
+    "and never what it leads to. Nothing is deleted recursively: a directory with entries is refused. A root, a "
+    f"read-only file, a device, a FIFO and a socket are refused. {PATHS_IN_SANDBOX}"
+)
 
 
 def _description(editor: EditorProvider | None) -> str:

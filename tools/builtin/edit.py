@@ -18,12 +18,14 @@ from ..support.blocking import run_blocking
 from ..support.byte_search import line_number
 from ..support.hunks import line_hunks
 from ..support.not_found import looked_at, named_lines, why_not_found
-from ..support.paths import CwdInput, Roots, printable
-from ..support.places import CHANGES_DOCUMENTS, Change, Places, TextPlace
+from ..support.paths import CwdInput, printable
+from ..support.places import CHANGES_DOCUMENTS, Change, TextPlace, places_of
 from ..support.replacing import Replacement, Span, TooMixedError, count_up_to, occurrences, replacements
+from ..support.sandbox_words import HOW_WRITTEN_IN_SANDBOX, IN_SANDBOX, PATHS_IN_SANDBOX, is_in_sandbox
 
 if TYPE_CHECKING:
     from openbuffer.editor_access.port import EditorProvider
+    from openbuffer.sandbox.port import SandboxClient
 
     from ..contract import CancellationToken
     from ..support.text_files import TextFile
@@ -58,18 +60,21 @@ def create_edit_tool(
     *,
     cwd: CwdInput,
     editor: EditorProvider | None = None,
+    sandbox: SandboxClient | None = None,
     max_bytes: int = FILE_MAX_BYTES,
     description: str | None = None,
 ) -> FunctionTool:
     """Build the Edit tool for one root or several.
 
-    ``editor`` is asked at every call for the editor that is attached then. ``max_bytes`` bounds the file before and
+    ``editor`` is asked at every call for the editor that is attached then. A ``sandbox`` with files of its own carries
+    everything, ``cwd`` is a directory in there, and no editor is asked; any other changes nothing. ``max_bytes`` bounds
+    the file before and
     after the change.
 
     Raises:
         ToolDefinitionError: ``cwd`` is empty, relative or no path.
     """
-    places = Places(Roots(cwd), editor)
+    places = places_of(cwd, editor=editor, sandbox=sandbox, max_bytes=max_bytes)
 
     async def prepare(parsed: EditInput, context: ToolContext) -> Plan:
         _refuse_senseless(parsed)
@@ -86,7 +91,7 @@ def create_edit_tool(
 
     return create_builtin_tool(
         name="Edit",
-        description=description if description is not None else _description(max_bytes, editor),
+        description=description if description is not None else _description(max_bytes, editor, is_in_sandbox(sandbox)),
         model=EditInput,
         prepare=prepare,
         commit=_commit,
@@ -94,15 +99,21 @@ def create_edit_tool(
     )
 
 
-def _description(max_bytes: int, editor: EditorProvider | None) -> str:
-    document = CHANGES_DOCUMENTS if editor else ""
+def _description(max_bytes: int, editor: EditorProvider | None, in_sandbox: bool) -> str:
+    document = CHANGES_DOCUMENTS if editor and not in_sandbox else ""
+    where = IN_SANDBOX if in_sandbox else "below the workspace roots"
+    paths = PATHS_IN_SANDBOX if in_sandbox else "A relative path starts at the first root."
+    how = (
+        HOW_WRITTEN_IN_SANDBOX
+        if in_sandbox
+        else "On disk the file is replaced in one step: it is never seen half-written."
+    )
     return (
-        "Replaces an exact string in a text file below the workspace roots. oldString is matched literally, blanks and "
+        f"Replaces an exact string in a text file {where}. oldString is matched literally, blanks and "
         "tabs included; if it does not occur, or occurs several times without replaceAll, nothing is changed and the "
         "result says where it occurs or which place is similar. Line ends, byte-order mark, encoding and everything "
         "outside the replaced text stay as they are, and a change that the file's encoding cannot hold is refused. "
-        f"{document}A file of more than {max_bytes} bytes, before or after the change, is refused. On disk the file is "
-        "replaced in one step: it is never seen half-written. A relative path starts at the first root."
+        f"{document}A file of more than {max_bytes} bytes, before or after the change, is refused. {how} {paths}"
     )
 
 
@@ -153,6 +164,7 @@ def _edit(place: TextPlace, parsed: EditInput, max_bytes: int, token: Cancellati
         before_bytes=len(text.raw),
         after_bytes=change.after_bytes,
         before=change.recorded,
+        in_sandbox=place.targets[0].in_sandbox,
     )
     return _Edit(place, change, file_change, len(changes))
 

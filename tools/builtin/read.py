@@ -17,16 +17,18 @@ from ..limits import FILE_MAX_BYTES, LINE_MAX_CHARS, READ_DEFAULT_LINES, READ_OU
 from ..support.blocking import run_blocking
 from ..support.encodings import Encoding, NotUtf8Error, legacy_encoding, marked_text, utf8_pieces
 from ..support.line_window import LineWindow, utf8_length
-from ..support.paths import CwdInput, Roots
-from ..support.places import Places, TextPlace
+from ..support.places import TextPlace, places_of
+from ..support.sandbox_words import IN_SANDBOX, PATHS_IN_SANDBOX, is_in_sandbox
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from openbuffer.editor_access.port import EditorProvider
+    from openbuffer.sandbox.port import SandboxClient
 
     from ..contract import CancellationToken
     from ..support.encodings import Pieces, TextPiece
+    from ..support.paths import CwdInput
 
 _LINE_NUMBER_MAX = 2**31 - 1  # no file that can be read has as many; larger numbers are echoed by nobody
 _HEADER_NUMBERS_BYTES = 400  # room for everything in the header except the path
@@ -48,19 +50,21 @@ def create_read_tool(
     *,
     cwd: CwdInput,
     editor: EditorProvider | None = None,
+    sandbox: SandboxClient | None = None,
     max_bytes: int = FILE_MAX_BYTES,
     max_output_bytes: int = READ_OUTPUT_MAX_BYTES,
     description: str | None = None,
 ) -> FunctionTool:
     """Build the Read tool for one root or several.
 
-    ``editor`` is asked at every call for the editor that is attached then. ``max_bytes`` bounds the file,
-    ``max_output_bytes`` the answer.
+    ``editor`` is asked at every call for the editor that is attached then. A ``sandbox`` with files of its own carries
+    everything, ``cwd`` is a directory in there, and no editor is asked; any other changes nothing. ``max_bytes`` bounds
+    the file, ``max_output_bytes`` the answer.
 
     Raises:
         ToolDefinitionError: ``cwd`` is empty, relative or no path.
     """
-    places = Places(Roots(cwd), editor)
+    places = places_of(cwd, editor=editor, sandbox=sandbox, max_bytes=max_bytes)
 
     async def prepare(parsed: ReadInput, context: ToolContext) -> Plan:
         async def fill(place: TextPlace, plan: Plan) -> None:
@@ -69,9 +73,10 @@ def create_read_tool(
 
         return await places.plan(parsed.file_path, (Capability.FILE_READ,), context, fill)
 
+    ours = _description(max_bytes, max_output_bytes, editor, is_in_sandbox(sandbox))
     return create_builtin_tool(
         name="Read",
-        description=description if description is not None else _description(max_bytes, max_output_bytes, editor),
+        description=ours if description is None else description,
         model=ReadInput,
         prepare=prepare,
         commit=_commit,
@@ -79,21 +84,24 @@ def create_read_tool(
     )
 
 
-def _description(max_bytes: int, max_output_bytes: int, editor: EditorProvider | None) -> str:
+def _description(max_bytes: int, max_output_bytes: int, editor: EditorProvider | None, in_sandbox: bool) -> str:
     document = (
         "If an attached editor has the file open, the text of that document is shown, unless only the file on disk "
         "changed since it was opened. "
-        if editor
+        if editor and not in_sandbox
         else ""
     )
+    where = IN_SANDBOX if in_sandbox else "below the workspace roots"
+    carried = ", where the sandbox hands over bytes" if in_sandbox else ""
+    paths = PATHS_IN_SANDBOX if in_sandbox else "A relative path starts at the first root."
     return (
-        "Shows lines of a text file below the workspace roots. The output starts with one header line: the path, which "
-        "lines of how many are shown, where the text is, and what is special about its encoding and line ends. Each "
+        f"Shows lines of a text file {where}. The output starts with one header line: the path, which lines of how "
+        "many are shown, where the text is, and what is special about its encoding and line ends. Each "
         "line follows as its number, right-aligned to six characters, a tab, and the line. Lines end at line feeds; a "
         f"line of more than {LINE_MAX_CHARS} characters is cut and its length told. {document}"
-        f"Text in a legacy encoding is decoded if that loses nothing. A file of more than {max_bytes} bytes or a slice "
-        f"of more than {max_output_bytes} bytes is an error; binary files, directories and missing files are failures. "
-        "A relative path starts at the first root."
+        f"Text in a legacy encoding is decoded if that loses nothing{carried}. A file of more than {max_bytes} bytes "
+        f"or a slice of more than {max_output_bytes} bytes is an error; binary files, directories and missing files "
+        f"are failures. {paths}"
     )
 
 

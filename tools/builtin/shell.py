@@ -28,7 +28,7 @@ from ..support.blocking import run_blocking
 from ..support.command_host import CommandHost
 from ..support.command_run import PlannedCommand, not_run, run_command
 from ..support.command_words import command_result
-from ..support.paths import CwdInput, Roots, printable
+from ..support.paths import CwdInput, Roots, check_text, printable
 from ..support.shells import find_shell
 from ..support.unsaved_note import unsaved_note
 
@@ -143,6 +143,7 @@ def _create(name: str, session: _Session, description: str | None) -> FunctionTo
             cwd=planned.command.cwd,
             confined_by=planned.containment.by if planned.containment.confined else "",
             auto_allowed=planned.containment.auto_allowed,
+            in_sandbox=not session.host.is_here,
         )
         await context.admit((target,))
         settled = InvocationResult.failed(prepared.refusal) if prepared.refusal else None
@@ -176,9 +177,15 @@ def _description(name: str, session: _Session) -> str:
         "error, in the order in which it came. An exit code other than 0 is no failure of the call. Each call has a "
         "shell of its own, whose standard input is empty: no variable, function or directory carries over from one "
         "call to the next. The working directory is where the command starts and does not confine it; a relative one "
-        "starts at the first root. A command that does not end within its timeout is ended with all its processes, and "
-        "the call fails and has the output so far. "
+        "starts at the first root. "
     )
+    if host.is_here:
+        text += (
+            "A command that does not end within its timeout is ended with all its processes, and the call fails and "
+            "has the output so far. "
+        )
+    else:
+        text += "A command that does not end within its timeout fails the call, and the sandbox is told to end it. "
     kept = ""
     if host.is_here:
         on = "they go on" if host.sandbox is None else "confined ones are ended, others go on"
@@ -246,6 +253,8 @@ def _prepared(session: _Session, parsed: ShellInput) -> _Prepared:
 
 def _elsewhere(roots: Roots, parsed: ShellInput) -> str:
     """The directory in a sandbox with files of its own, which alone knows whether there is one."""
+    if parsed.working_directory:
+        check_text(parsed.working_directory)
     return posixpath.normpath(posixpath.join(roots.first, parsed.working_directory))
 
 

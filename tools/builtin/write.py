@@ -16,14 +16,16 @@ from ..errors import ToolFailure
 from ..limits import FILE_MAX_BYTES
 from ..support.blocking import run_blocking
 from ..support.hunks import line_hunks, narrowed
-from ..support.paths import CwdInput, Roots
-from ..support.places import CHANGES_DOCUMENTS, Change, Places, TextPlace
+from ..support.places import CHANGES_DOCUMENTS, Change, TextPlace, places_of
+from ..support.sandbox_words import HOW_WRITTEN_IN_SANDBOX, IN_SANDBOX, PATHS_IN_SANDBOX, is_in_sandbox
 from ..support.text_files import uses_crlf_only
 
 if TYPE_CHECKING:
     from openbuffer.editor_access.port import EditorProvider
+    from openbuffer.sandbox.port import SandboxClient
 
     from ..contract import CancellationToken
+    from ..support.paths import CwdInput
     from ..support.text_files import TextFile
 
 _MARK = "\ufeff"
@@ -42,18 +44,21 @@ def create_write_tool(
     *,
     cwd: CwdInput,
     editor: EditorProvider | None = None,
+    sandbox: SandboxClient | None = None,
     max_bytes: int = FILE_MAX_BYTES,
     description: str | None = None,
 ) -> FunctionTool:
     """Build the Write tool for one root or several.
 
-    ``editor`` is asked at every call for the editor that is attached then. ``max_bytes`` bounds the file before and
+    ``editor`` is asked at every call for the editor that is attached then. A ``sandbox`` with files of its own carries
+    everything, ``cwd`` is a directory in there, and no editor is asked; any other changes nothing. ``max_bytes`` bounds
+    the file before and
     after.
 
     Raises:
         ToolDefinitionError: ``cwd`` is empty, relative or no path.
     """
-    places = Places(Roots(cwd), editor)
+    places = places_of(cwd, editor=editor, sandbox=sandbox, max_bytes=max_bytes)
 
     async def prepare(parsed: WriteInput, context: ToolContext) -> Plan:
         async def fill(place: TextPlace, plan: Plan) -> None:
@@ -69,7 +74,7 @@ def create_write_tool(
 
     return create_builtin_tool(
         name="Write",
-        description=description if description is not None else _description(max_bytes, editor),
+        description=description if description is not None else _description(max_bytes, editor, is_in_sandbox(sandbox)),
         model=WriteInput,
         prepare=prepare,
         commit=_commit,
@@ -77,16 +82,18 @@ def create_write_tool(
     )
 
 
-def _description(max_bytes: int, editor: EditorProvider | None) -> str:
-    document = CHANGES_DOCUMENTS if editor else ""
+def _description(max_bytes: int, editor: EditorProvider | None, in_sandbox: bool) -> str:
+    document = CHANGES_DOCUMENTS if editor and not in_sandbox else ""
+    where = IN_SANDBOX if in_sandbox else "below the workspace roots"
+    paths = PATHS_IN_SANDBOX if in_sandbox else "A relative path starts at the first root."
+    how = HOW_WRITTEN_IN_SANDBOX if in_sandbox else "On disk it is replaced in one step: it is never seen half-written."
     return (
-        "Writes a whole text file below the workspace roots: creates it, with missing parent directories, or replaces "
+        f"Writes a whole text file {where}: creates it, with missing parent directories, or replaces "
         "all of its content. A new file is written as UTF-8, exactly as given. An existing file keeps its byte-order "
         "mark and its encoding, and its CRLF line ends if it has no others and content has none; content that its "
         "encoding cannot hold is refused, and so is replacing a binary file. "
-        f"{document}A file or content of more than {max_bytes} bytes is refused. On disk it is replaced in "
-        "one step: it is never seen half-written. The result tells the number of bytes. A relative path starts at the "
-        "first root."
+        f"{document}A file or content of more than {max_bytes} bytes is refused. {how} The result "
+        f"tells the number of bytes. {paths}"
     )
 
 
@@ -117,6 +124,7 @@ def _write(place: TextPlace, content: str, max_bytes: int, token: CancellationTo
         before_bytes=len(before.raw) if place.exists else None,
         after_bytes=change.after_bytes,
         before=change.recorded,
+        in_sandbox=place.targets[0].in_sandbox,
     )
     return _Write(place, change, file_change, kept)
 

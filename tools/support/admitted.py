@@ -45,13 +45,23 @@ async def admitted_plan(
         exists = located.status is not None
         plan = Plan(targets=tuple(FileTarget(path=located.path, access=each, exists=exists) for each in accesses))
         await context.admit(plan.targets)
-        try:
-            await fill(located, plan)
-        except ToolFailure as failure:
-            refuse_cancelled(printable(located.path), context.cancellation)
-            plan.settled = InvocationResult.failed(str(failure))
-            return plan
-        if plan.settled is not None:
-            refuse_cancelled(printable(located.path), context.cancellation)
-        plan.resources = resources.pop_all()
+        if await was_filled(plan, printable(located.path), context, lambda: fill(located, plan)):
+            plan.resources = resources.pop_all()
         return plan
+
+
+async def was_filled(plan: Plan, path: str, context: ToolContext, fill: Callable[[], Awaitable[None]]) -> bool:
+    """Whether an admitted plan got what ``fill`` adds; a failure there settles it instead.
+
+    Raises:
+        ToolCancelledError: the call was cancelled, and would have been answered without a commit.
+    """
+    failed = False
+    try:
+        await fill()
+    except ToolFailure as failure:
+        plan.settled = InvocationResult.failed(str(failure))
+        failed = True
+    if plan.settled is not None:
+        refuse_cancelled(path, context.cancellation)
+    return not failed

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 from anyio.lowlevel import RunVar
-from openbuffer.sandbox.errors import CommandStartError, SandboxError, SandboxUnavailableError
+from openbuffer.sandbox.errors import CommandStartError, CommandTimeoutError, SandboxError, SandboxUnavailableError
 from openbuffer.sandbox.port import Command, Containment, Invocation
 from openbuffer.sandbox.process.capture import OutputCapture
 from openbuffer.sandbox.process.result import CaptureLimits, Ended
@@ -23,6 +23,7 @@ from ..limits import COMMANDS_AT_ONCE
 from .blocking import run_blocking
 from .command_environment import command_environment
 from .kept_output import KeptOutput
+from .sandbox_files import is_unavailable
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -163,13 +164,19 @@ async def _run_there(planned: PlannedCommand) -> CommandEnd:
     client = planned.host.sandbox
     assert client is not None
     result = None
+    output = ""
     try:
         with anyio.move_on_after(planned.command.timeout_s):
             result = await client.run(planned.command)
+            output = result.output
+    except CommandTimeoutError as error:
+        output = error.output
     except SandboxError as error:
+        if isinstance(error, CommandStartError) or is_unavailable(error):
+            raise ToolFailure(not_run(error)) from error
         raise ToolFailure(f"the sandbox did not run it to a known end: {_sentence(error)} {_LOOK_FIRST}") from error
     capture = OutputCapture(capture_limits(planned.host.max_output_bytes))
-    capture.feed(b"" if result is None else result.output.encode("utf-8", "backslashreplace"))
+    capture.feed(output.encode("utf-8", "backslashreplace"))
     return CommandEnd(
         ended=Ended(
             how="timed_out" if result is None else "exited",

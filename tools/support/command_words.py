@@ -65,10 +65,15 @@ def _timed_out(planned: PlannedCommand) -> str:
         if milliseconds < COMMAND_MAX_TIMEOUT_MS
         else "That is the longest timeout; give it less to do."
     )
-    return (
-        f"the command did not end within its timeout of {milliseconds} ms, so it was ended with all its processes. "
-        f"What it did until then is done, and what it wrote is in the output. {longer}"
+    ended = (
+        "so it was ended with all its processes. What it did until then is done, and what it wrote is in the output."
     )
+    if not planned.host.is_here:
+        ended = (
+            "so the sandbox was told to end it, and whether all its processes have ended is not known. What it did is "
+            "done; the output has what the sandbox gave of what it wrote."
+        )
+    return f"the command did not end within its timeout of {milliseconds} ms, {ended} {longer}"
 
 
 def _by_signal(number: int | None) -> str:

@@ -76,7 +76,7 @@ class Roots:
             PathRefusedError: no path, outside the roots, in /proc, or not to be resolved; the text says why and
                 what to do.
         """
-        _check_text(file_path)
+        check_text(file_path)
         return self._locate(file_path, follows_last=True)
 
     def locate_entry(self, path: str) -> Located:
@@ -88,7 +88,7 @@ class Roots:
             PathRefusedError: as ``locate``, or the path ends in ``.`` or ``..``, which names nothing by itself.
             UnresolvedPathError: something on the way is in the way.
         """
-        _check_text(path)
+        check_text(path)
         bare = path.rstrip("/") or "/"
         if bare.rpartition("/")[2] in {".", ".."}:
             raise PathRefusedError(
@@ -185,7 +185,12 @@ def _checked_root(root: object) -> str:
     return "/" + text.strip("/") if text.startswith("/") else text
 
 
-def _check_text(path: str) -> None:
+def check_text(path: str) -> None:
+    """Refuse what can be no path anywhere.
+
+    Raises:
+        PathRefusedError: empty, with a NUL, no Unicode, too long, or a URI.
+    """
     if not path:
         raise PathRefusedError("the path is empty; name a file, absolute or relative to the first root.")
     if "\0" in path:

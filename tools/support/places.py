@@ -1,5 +1,7 @@
 """Finding where the text of a path is at this call: in a file on disk, or in a document that an editor has open.
 
+Or, with a sandbox whose files are its own, in there and nowhere else: then no editor is asked for anything (E4).
+
 The order is fixed: the path is resolved and opened, the gate admits it, and only then the editor is asked and
 anything is read (E2). Before a commit the place is looked for again; when it is another one by now, the call starts
 over, and when the editor went away it ends: nothing is ever written to disk behind an open document that has more
@@ -10,11 +12,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from openbuffer.sandbox.port import routes_files_through_sandbox
+
 from ..contract import Capability
 from ..errors import ToolFailure
 from .admitted import admitted_plan
 from .disk_place import DiskPlace, OutdatedDocumentPlace
 from .document_place import DocumentPlace
+from .paths import Roots
+from .sandbox_place import SandboxPlaces
 from .standing import standing_of, why_no_change
 from .text_place import Change, FileAccess, FoundPath, Landed, TextPlace
 
@@ -22,12 +28,13 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from openbuffer.editor_access.port import EditorProvider
+    from openbuffer.sandbox.port import SandboxClient
 
     from ..contract import Plan, ToolContext
     from .located import Located
-    from .paths import Roots
+    from .paths import CwdInput
 
-__all__ = ["CHANGES_DOCUMENTS", "Change", "FileAccess", "Landed", "Places", "TextPlace"]
+__all__ = ["CHANGES_DOCUMENTS", "Change", "FileAccess", "Landed", "Places", "TextPlace", "places_of"]
 
 CHANGES_DOCUMENTS = (
     "If an attached editor has the file open, the open document is changed; it is saved where the editor can be asked "
@@ -35,6 +42,19 @@ CHANGES_DOCUMENTS = (
     "changed since it was opened, that text is changed; if both did, nothing is. "
 )
 """What the description of a tool that changes files says of open documents, where an editor can be attached."""
+
+
+def places_of(
+    cwd: CwdInput, *, editor: EditorProvider | None, sandbox: SandboxClient | None, max_bytes: int
+) -> Places | SandboxPlaces:
+    """Where a tool finds its texts: in the sandbox, where its files are its own, else on this host.
+
+    Raises:
+        ToolDefinitionError: ``cwd`` is empty, relative or no path.
+    """
+    if sandbox is not None and routes_files_through_sandbox(sandbox):
+        return SandboxPlaces(cwd, sandbox, max_bytes)
+    return Places(Roots(cwd), editor)
 
 
 class Places:
