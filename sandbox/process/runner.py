@@ -35,8 +35,9 @@ def run_invocation(
 ) -> Ended:
     """Start the invocation in a session of its own and wait for its leader to end; blocks.
 
-    ``is_cancelled`` is polled at least each 50 ms. A command that has to end is asked to, has two seconds for it, and
-    is killed then; the call returns when it is gone. Every raw byte goes to ``sink``, in order, from this thread.
+    ``is_cancelled`` is polled at least each 50 ms. A command that has to end is asked to, has two seconds for it (one
+    if it is cancelled), and is killed then; the call returns when it is gone. Every raw byte goes to ``sink``, in
+    order, from this thread.
 
     With ``wrapped``, its ``invocation`` is what is passed here; the descriptors, ``started``, ``terminate`` and
     ``wait_until_empty`` are taken from it.
@@ -57,7 +58,7 @@ def run_invocation(
         if how == "exited":
             running.settle()
         else:
-            running.end()
+            running.end(how)
     if how == "exited" and running.exit_code is None:
         raise SandboxError(
             "the command has ended, but not how is known: something in this process collects the children of others "

@@ -9,7 +9,7 @@ import time
 from array import array
 from fcntl import ioctl
 from termios import FIONREAD
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from .guard import guard
 from .leftovers import Leftover, leftovers
@@ -27,6 +27,9 @@ _POLL_S: Final = 0.05
 """How long a cancellation can go unseen."""
 
 _GRACE_S: Final = 2.0
+_CANCELLED_GRACE_S: Final = 1.0
+"""Shorter, because whoever cancels waits: all of it is to be gone and answered within two seconds."""
+
 _KILL_PATIENCE_S: Final = 5.0
 """What a kill cannot end in this time, because another process traces it or the kernel holds it, is left and told."""
 
@@ -124,17 +127,18 @@ class RunningCommand:
         if not self._is_over():
             self.left_running = self._alive()
 
-    def end(self) -> None:
+    def end(self, why: Literal["timed_out", "cancelled"]) -> None:
         """Ask it to end, and kill it when it does not; gives up only on what a kill does not end."""
+        grace_s = _CANCELLED_GRACE_S if why == "cancelled" else _GRACE_S
         gone = False
         if self._wrapped is not None:
             # A signal to what stands around the command could take the command's time to end from it.
             self._wrapped.terminate()
-            gone = self._gone_within(_GRACE_S / 2)
+            gone = self._gone_within(grace_s / 2)
         if not gone:
             # One that is stopped sees the signal only when it goes on.
             self._relatives.send(signal.SIGTERM, signal.SIGCONT)
-            gone = self._gone_within(_GRACE_S if self._wrapped is None else _GRACE_S / 2)
+            gone = self._gone_within(grace_s if self._wrapped is None else grace_s / 2)
         if not gone:
             self._kill()
         self._read_present()

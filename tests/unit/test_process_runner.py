@@ -229,6 +229,23 @@ def test_cancelling_returns_when_the_command_is_gone(tmp_path: Path) -> None:
     assert marked(mark) == set()
 
 
+@pytest.mark.contract("S2", "T6")
+def test_one_that_ignores_a_cancellation_is_killed_sooner_than_at_a_time_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # One final answer is promised within two seconds of a cancellation; a time-out promises nothing of the kind.
+    assert running._CANCELLED_GRACE_S <= 1.0
+    monkeypatch.setattr(running, "_GRACE_S", 600.0)
+    cancelled = threading.Event()
+    line = f"trap '' TERM; echo > {tmp_path}/begun; while :; do sleep 0.05; done"
+    with ThreadPoolExecutor(1) as pool:
+        call = pool.submit(run_line, line, is_cancelled=cancelled.is_set)
+        assert eventually((tmp_path / "begun").exists)
+        cancelled.set()
+        ended = call.result(timeout=60)
+    assert (ended.how, ended.signal, ended.left_running) == ("cancelled", signal.SIGKILL, ())
+
+
 @pytest.mark.contract("T6")
 def test_a_call_that_is_cancelled_already_starts_nothing(tmp_path: Path) -> None:
     ended = run_line(f"touch {tmp_path}/ran", is_cancelled=lambda: True)
