@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from confined_desk import SYSTEM_PATH, Desk, Outcome, WorkerProcess
 from openbuffer.sandbox import SandboxUnavailableError
+from openbuffer.sandbox.scratch import remove_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -243,7 +244,13 @@ class Scene:
             undo()
         with suppress(Exception):
             self.desk.ask("close")
-        self.desk.close()
+        remove_tree(str(self.base))
+
+
+def unmount(place: Path) -> None:
+    """Everything that is mounted there now, one over the other."""
+    while any(line.split()[4] == str(place) for line in Path("/proc/self/mountinfo").read_text().splitlines()):
+        subprocess.run(["umount", "-l", place], check=True)
 
 
 def walk(top: Path, *, without: tuple[Path, ...] = ()) -> Generator[Path]:

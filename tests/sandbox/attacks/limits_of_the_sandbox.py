@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attack_kinds import as_root, limit
-from attack_scene import wait_until
+from attack_scene import unmount, wait_until
 from host_listeners import TcpListener
 from protected_attacks import GIT, git_was_made_to_run_it, poison, repository
 
@@ -78,7 +78,7 @@ def what_the_host_mounts_while_a_command_runs_is_writable(scene: Scene) -> str:
     place, disk = scene.outside, scene.outside / "disk"
     disk.mkdir()
     subprocess.run(["mount", "--bind", place, place], check=True)
-    scene.on_close(lambda: subprocess.run(["umount", "-l", place], check=True))
+    scene.on_close(lambda: unmount(place))
     subprocess.run(["mount", "--make-shared", place], check=True)
     scene.open()
     with scene.meanwhile(f"{UNTIL_RELEASED}; echo evil > {disk}/x"):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from attack_kinds import as_root, attack, setting, user_namespaces
+from attack_scene import unmount
 from terminals import Terminal
 from victims import Victim
 
@@ -95,7 +96,7 @@ def a_hidden_directory_is_read_where_it_is_mounted_again(scene: Scene) -> str:
     again = scene.outside / "again"
     again.mkdir()
     subprocess.run(["mount", "--bind", scene.secret.parent, again], check=True)
-    scene.on_close(lambda: subprocess.run(["umount", "-l", again], check=True))
+    scene.on_close(lambda: unmount(again))
     opened(scene)
     scene.run(f"cat {again}/secret")
     return scene.was_read()
