@@ -39,10 +39,7 @@ class GlobPattern:
 
     def __init__(self, text: str, *, anywhere: bool = False) -> None:
         self.text = text
-        expanded = _expanded(_checked(text))
-        alternatives = [segments for each in expanded for segments in _compiled(text, each, anywhere=anywhere)]
-        if not alternatives:
-            raise ToolFailure(f"pattern {_shown(text)}: matches no path whatever, because of its classes or its end.")
+        alternatives = segments_of_glob(text, anywhere=anywhere)
         patterns = [PathPattern(segments) for segments in alternatives]
         if sum(pattern.weight for pattern in patterns) > WEIGHT_MAX:
             raise ToolFailure(
@@ -62,6 +59,16 @@ class GlobPattern:
     def selection(self) -> GlobSelection:
         """What it wants of the directory that it begins in."""
         return GlobSelection(self._top)
+
+
+def segments_of_glob(text: str, *, anywhere: bool = False) -> list[tuple[Segment, ...]]:
+    """The segments of a pattern, for each of its alternatives; raises as ``GlobPattern``, but for its weight."""
+    alternatives = [
+        segments for each in _expanded(_checked(text)) for segments in _compiled(text, each, anywhere=anywhere)
+    ]
+    if not alternatives:
+        raise ToolFailure(f"pattern {_shown(text)}: matches no path whatever, because of its classes or its end.")
+    return alternatives
 
 
 class GlobSelection:

@@ -1,0 +1,282 @@
+"""RulePolicy: what the rules say of a call. Deny beats ask beats allow, whatever the order and the source (X4).
+
+Pure: it looks at the request and at nothing else. Paths are compared as they were opened, commands as they will run.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ..contract import Capability, CommandTarget, FileTarget
+from ..errors import ToolFailure
+from ..permissions import Decision
+from ..support.located import printable
+from ..support.path_matcher import AnchoredPattern
+from ..support.unreadable import UnreadablePaths, UnreadablePattern
+from .command_rules import CommandRules, JudgedLine, TooMuchToJudgeError, is_posix_shell
+from .domain_pattern import host_of
+from .grammar import VERDICTS, Rule, Source
+from .path_rules import PathRules
+from .reading import ask_about_everything
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from ..contract import Target
+    from ..permissions import PermissionRequest
+    from .command_rules import Finding
+    from .grammar import Verdict
+    from .places import RulePlaces
+    from .shell_line import Redirection
+
+WITHOUT_RULES: Final[Mapping[Capability, Verdict]] = {
+    Capability.FILE_READ: "allow",
+    Capability.FILE_WRITE: "ask",
+    Capability.SHELL: "ask",
+    Capability.NETWORK: "ask",
+    Capability.ASK_USER: "allow",
+    Capability.COMPUTER: "ask",
+}
+"""What happens without a rule: what changes nothing passes, everything else is asked about."""
+
+_NO_FILES: Final = frozenset({"/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty"})
+_ALLOWED: Final = Decision("allow")
+
+
+class RulePolicy:
+    """Decides by rules; ``without_rules`` is what happens where there is none, by capability, or one verdict for all.
+
+    Rules of sources that are not trusted and would allow something do not count. ``problems`` tells what could not be
+    used of the rules; every call is asked about then.
+    """
+
+    def __init__(
+        self,
+        rules: Iterable[Rule],
+        places: RulePlaces,
+        *,
+        without_rules: Mapping[Capability, Verdict] | Verdict = WITHOUT_RULES,
+    ) -> None:
+        self._places = places
+        if isinstance(without_rules, str):
+            without_rules = dict.fromkeys(Capability, without_rules)
+        self._without_rules = without_rules
+        self._unreadable: dict[str, UnreadablePaths | None] = {}
+        self.problems: tuple[str, ...] = ()
+        counted = [rule for rule in rules if rule.source.trusted or rule.verdict != "allow"]
+        try:
+            self._sets = {verdict: _RuleSet(counted, verdict, places) for verdict in VERDICTS}
+        except ToolFailure as error:
+            self.problems = (f"the rules about paths cannot be used: {error}",)
+            broken = ask_about_everything(Source("the rules as a whole"), "that cannot be used")
+            counted = [*(rule for rule in counted if rule.path is None), broken]
+            self._sets = {verdict: _RuleSet(counted, verdict, places) for verdict in VERDICTS}
+
+    def decide(self, request: PermissionRequest) -> Decision:
+        """Judge a request: each of its targets, or the call as a whole where it has none."""
+        decisions = [self._judge(request, target) for target in request.targets] or [self._without_targets(request)]
+        return max(decisions, key=lambda decision: _STRICTNESS[decision.verdict])
+
+    def unreadable(self, tool: str) -> UnreadablePaths | None:
+        """What a tool that walks must leave out, and must not tell; None where there is no such thing."""
+        if tool not in self._unreadable:
+            patterns = [
+                UnreadablePattern(pattern, asks=verdict == "ask")
+                for verdict in _RESTRICTING
+                for pattern in self._sets[verdict].unreadable(tool)
+            ]
+            self._unreadable[tool] = UnreadablePaths(patterns) if patterns else None
+        return self._unreadable[tool]
+
+    # --- targets -----------------------------------------------------------------------------------------------------
+
+    def _judge(self, request: PermissionRequest, target: Target) -> Decision:
+        if isinstance(target, FileTarget):
+            return self._judge_file(request.tool, target)
+        if isinstance(target, CommandTarget):  # pyright: ignore[reportUnnecessaryIsInstance]  more kinds will come
+            return self._judge_command(request.tool, target)
+        return self._judge_other(request, target)
+
+    def _judge_file(self, tool: str, target: FileTarget) -> Decision:
+        for verdict in VERDICTS:
+            rules = self._sets[verdict]
+            rule = rules.whole(tool, target.access) or rules.paths.find(tool, target)
+            if rule is not None:
+                return _by(rule)
+        return self._default(target.access)
+
+    def _judge_other(self, request: PermissionRequest, target: object) -> Decision:
+        """A target of a kind that comes with its tool: a URL is judged by its host."""
+        url = getattr(target, "url", None)
+        host = host_of(url) if isinstance(url, str) else None
+        return self._judge_host(request, host)
+
+    def _judge_host(self, request: PermissionRequest, host: str | None) -> Decision:
+        capability = Capability.NETWORK
+        for verdict in VERDICTS:
+            rules = self._sets[verdict]
+            if (rule := rules.whole(request.tool, capability)) is not None:
+                return _by(rule)
+            for each in rules.domains(request.tool):
+                assert each.domain is not None
+                if host is None and verdict != "allow":
+                    return Decision("ask", f"it cannot be told which host it is about, and there is the {each}")
+                if host is not None and (each.domain.matches if verdict == "allow" else each.domain.denies)(host):
+                    return _by(each)
+        return self._default(capability)
+
+    def _without_targets(self, request: PermissionRequest) -> Decision:
+        if Capability.NETWORK in request.capabilities and request.stage == "plan":
+            found = [self._judge_host(request, None)]
+        else:
+            found = []
+        for capability in sorted(request.capabilities) or [None]:
+            rule = self._first_whole(request.tool, capability)
+            if rule is not None:
+                found.append(_by(rule))
+            elif capability is not None:
+                found.append(self._default(capability))
+        return max(found, key=lambda decision: _STRICTNESS[decision.verdict], default=_ALLOWED)
+
+    def _first_whole(self, tool: str, capability: Capability | None) -> Rule | None:
+        for verdict in VERDICTS:
+            if (rule := self._sets[verdict].whole(tool, capability)) is not None:
+                return rule
+        return None
+
+    def _default(self, capability: Capability) -> Decision:
+        verdict = self._without_rules.get(capability, "ask")
+        return _ALLOWED if verdict == "allow" else Decision(verdict, "no rule allows it")
+
+    # --- commands ----------------------------------------------------------------------------------------------------
+
+    def _judge_command(self, tool: str, target: CommandTarget) -> Decision:
+        deny, ask, allow = (self._sets[verdict] for verdict in VERDICTS)
+        for rules in (deny, ask):
+            if (rule := rules.whole(tool, Capability.SHELL)) is not None:
+                return _by(rule)
+        allowing = allow.whole(tool, Capability.SHELL)
+        if not (self._restricts_commands or self._restricts_files or (allow.commands and allowing is None)):
+            return self._unless(allowing, target, "no rule allows it")
+        line = JudgedLine(target.command, is_posix=is_posix_shell(target.argv))
+        try:
+            return self._judge_line(line, target, allowing)
+        except TooMuchToJudgeError:
+            return Decision("ask", "the line runs more commands than can be compared with the rules")
+
+    @property
+    def _restricts_commands(self) -> bool:
+        return bool(self._sets["deny"].commands or self._sets["ask"].commands)
+
+    @property
+    def _restricts_files(self) -> bool:
+        accesses = (Capability.FILE_READ, Capability.FILE_WRITE)
+        return any(self._sets[verdict].judges(access) for verdict in _RESTRICTING for access in accesses)
+
+    def _judge_line(self, line: JudgedLine, target: CommandTarget, allowing: Rule | None) -> Decision:
+        possible: list[Decision] = []
+        redirected = [self._redirected(each, target) for each in line.run.redirections]
+        for verdict in _RESTRICTING:
+            found = line.restricted_by(self._sets[verdict].commands)
+            if found is not None and found.certain:
+                return Decision(verdict, f"{_on(found)}by the {found.rule}")
+            if found is not None:
+                possible.append(Decision("ask", f"{_on(found)}it may be what the {found.rule} means"))
+            if (judged := next((each for each in redirected if each and each.verdict == verdict), None)) is not None:
+                return judged
+        if possible:
+            return possible[0]
+        if line.doubts and self._restricts_commands:
+            return Decision("ask", f"it cannot be told which rules apply: the line {line.doubts[0]}")
+        return self._allowed_line(line, target, allowing, redirected)
+
+    def _allowed_line(
+        self, line: JudgedLine, target: CommandTarget, allowing: Rule | None, redirected: Sequence[Decision | None]
+    ) -> Decision:
+        if allowing is not None or target.auto_allowed:
+            return self._unless(allowing, target, "")
+        if line.doubts:
+            return self._unless(None, target, f"no rule can allow it: the line {line.doubts[0]}")
+        found = line.allowed_by(self._sets["allow"].commands)
+        if isinstance(found, str):
+            return self._unless(None, target, f"no rule allows {found}")
+        pairs = zip(line.run.redirections, redirected, strict=True)
+        if any(each.access == "write" and (judged is None or judged.verdict != "allow") for each, judged in pairs):
+            return self._unless(None, target, "no rule allows the file that its output is redirected to")
+        return _by(found)
+
+    def _unless(self, allowing: Rule | None, target: CommandTarget, reason: str) -> Decision:
+        """Allowed by that rule or by the sandbox's settings; else what happens without a rule."""
+        if allowing is not None:
+            return _by(allowing)
+        if target.auto_allowed:
+            return Decision("allow", "it runs confined, and the sandbox's settings allow that")
+        decision = self._default(Capability.SHELL)
+        return decision if decision.verdict == "allow" else Decision(decision.verdict, reason)
+
+    def _redirected(self, each: Redirection, target: CommandTarget) -> Decision | None:
+        """What the rules about files say of a redirection; None where none of them does."""
+        access = Capability.FILE_WRITE if each.access == "write" else Capability.FILE_READ
+        if each.target is None:
+            why = "it cannot be told which file it is redirected to, and there are rules about files"
+            return Decision("ask", why) if self._judges(access) else None
+        path = self._places.absolute(each.target.text, target.cwd, tilde=each.target.tilde)
+        if path in _NO_FILES:
+            return _ALLOWED
+        file = FileTarget(path=path, access=access)
+        for verdict in VERDICTS:
+            rules = self._sets[verdict]
+            rule = rules.whole("", access) or rules.paths.find("", file)
+            if rule is not None:
+                return Decision(verdict, f"its redirection to {printable(path)} is one by the {rule}")
+        return None
+
+    def _judges(self, access: Capability) -> bool:
+        return any(self._sets[verdict].judges(access) for verdict in _RESTRICTING)
+
+
+class _RuleSet:
+    """The rules of one verdict, sorted out."""
+
+    def __init__(self, rules: Sequence[Rule], verdict: Verdict, places: RulePlaces) -> None:
+        mine = [rule for rule in rules if rule.verdict == verdict]
+        self._whole: dict[str, Rule] = {}
+        for rule in mine:
+            if rule.is_whole:
+                self._whole.setdefault(rule.subject, rule)
+        self.commands = CommandRules([(rule, rule.command) for rule in mine if rule.command is not None])
+        self._domains = [rule for rule in mine if rule.domain is not None]
+        self.paths = PathRules((rule for rule in mine if rule.path is not None), places, deep=verdict != "allow")
+
+    def whole(self, tool: str, capability: Capability | None) -> Rule | None:
+        """The rule about every call of a tool, or of its capability."""
+        for key in ("", "SHELL" if capability is Capability.SHELL else tool, str(capability or "")):
+            if (rule := self._whole.get(key)) is not None:
+                return rule
+        return None
+
+    def domains(self, tool: str) -> list[Rule]:
+        """The rules about hosts that hold for a tool."""
+        return [rule for rule in self._domains if rule.subject in {tool, "NETWORK"}]
+
+    def judges(self, access: Capability) -> bool:
+        """Whether there is any rule about reading, or changing, files by whatever tool."""
+        return str(access) in self._whole or self.paths.has(access)
+
+    def unreadable(self, tool: str) -> list[AnchoredPattern]:
+        """The patterns of what a tool may not read."""
+        if str(Capability.FILE_READ) in self._whole:
+            return [AnchoredPattern("/")]
+        return self.paths.patterns_for(tool)
+
+
+_RESTRICTING: Final[tuple[Verdict, ...]] = ("deny", "ask")
+_STRICTNESS: Final = {"allow": 0, "ask": 1, "deny": 2}
+
+
+def _by(rule: Rule) -> Decision:
+    return Decision(rule.verdict, f"by the {rule}")
+
+
+def _on(found: Finding) -> str:
+    return f"{found.command}: "
