@@ -531,6 +531,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
     "S7": (
         "e2e/test_bridge_commands.py",
         "e2e/test_readme.py",
+        "sandbox/attacks/test_attacks_are_held.py",
         "sandbox/test_auto_allow.py",
         "sandbox/test_detect_os_sandbox.py",
         "sandbox/test_exclusions.py",
@@ -549,6 +550,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
     ),
     "S8": (
         "e2e/test_bridge_commands.py",
+        "sandbox/attacks/test_attacks_are_held.py",
         "sandbox/test_bubblewrap_argv.py",
         "sandbox/test_confined_programs.py",
         "sandbox/test_os_client_calls.py",
@@ -562,6 +564,8 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
     ),
     "S9": (
         "e2e/test_bridge_commands.py",
+        "sandbox/attacks/test_attacks_are_held.py",
+        "sandbox/attacks/test_repository_stays_the_same.py",
         "sandbox/test_auto_allow.py",
         "sandbox/test_os_sandbox_real.py",
         "sandbox/test_protected_paths.py",
@@ -574,6 +578,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
     ),
     "S10": (
         "e2e/test_bridge_commands.py",
+        "sandbox/attacks/test_attacks_are_held.py",
         "sandbox/test_confined_programs.py",
         "sandbox/test_os_client_calls.py",
         "sandbox/test_os_sandbox_real.py",
