@@ -41,7 +41,7 @@ class CommandLimits:
     file_bytes: int = 8 * GIB
 
 
-PROVIDER_MARGIN_S: Final = 15.0
+PROVIDER_MARGIN_S: Final = 5.0
 """How much longer than a command's own time its provider may take to answer."""
 
 TRANSFER_TIMEOUT_S: Final = 600.0

@@ -1,0 +1,90 @@
+"""Where the one suite of the port runs: each client, with a directory of its own, and what it can."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from e2b_doubles import AsyncCommands, AsyncFiles, BlockingCommands, BlockingFiles, HostSandbox, TextFiles
+from e2b_service import e2b_place, e2b_problem
+from openbuffer.sandbox import SandboxSettings
+from openbuffer.sandbox.detect import detect_os_sandbox
+from openbuffer.sandbox.e2b import E2BSandboxClient
+from openbuffer.sandbox.memory import InMemorySandboxClient
+from openbuffer.sandbox.os_client import OsSandboxClient
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+    from contextlib import AbstractAsyncContextManager
+    from pathlib import Path
+
+    from openbuffer.sandbox import SandboxClient
+
+
+@dataclass(frozen=True)
+class Place:
+    """``root`` is a directory of the client's file system that is empty and may be written."""
+
+    client: SandboxClient
+    root: str
+    has_shell: bool = True
+
+
+@asynccontextmanager
+async def memory(_base: Path) -> AsyncGenerator[Place]:
+    yield Place(InMemorySandboxClient(), "/workspace", has_shell=False)
+
+
+@asynccontextmanager
+async def os_sandbox(base: Path) -> AsyncGenerator[Place]:
+    root = base / "ws"
+    root.mkdir()
+    client = OsSandboxClient(
+        detection=detect_os_sandbox([]),
+        roots=[str(root)],
+        settings=lambda: SandboxSettings(enabled=True),
+        state_directory=str(base / "state"),
+        environment=lambda: {"PATH": "/usr/bin:/bin"},
+    )
+    yield Place(client, str(root))
+    client.close()
+
+
+def e2b_over(commands: object, files: object) -> Callable[[Path], AbstractAsyncContextManager[Place]]:
+    @asynccontextmanager
+    async def place(base: Path) -> AsyncGenerator[Place]:
+        root = base / "ws"
+        root.mkdir()
+        sandbox = HostSandbox(root, commands, files)
+        client = E2BSandboxClient(sandbox, checkpoint_factory=sandbox.from_checkpoint)
+        yield Place(client, str(root))
+
+    return place
+
+
+@asynccontextmanager
+async def e2b_package(base: Path, *, is_async: bool) -> AsyncGenerator[Place]:
+    root = base / "ws"
+    root.mkdir()
+    async with e2b_place(root, is_async=is_async) as client:
+        yield Place(client, str(root))
+
+
+PLACES: dict[str, Callable[[Path], AbstractAsyncContextManager[Place]]] = {
+    "memory": memory,
+    "os": os_sandbox,
+    "e2b blocking double": e2b_over(BlockingCommands(), BlockingFiles()),
+    "e2b async double": e2b_over(AsyncCommands(), AsyncFiles()),
+    "e2b text-only double": e2b_over(BlockingCommands(), TextFiles()),
+    "e2b package, Sandbox": lambda base: e2b_package(base, is_async=False),
+    "e2b package, AsyncSandbox": lambda base: e2b_package(base, is_async=True),
+}
+"""Another client joins the suite by one line here, and one in ``lacking`` if it cannot be had everywhere."""
+
+
+def lacking(name: str) -> str:
+    """Why this client cannot be had here; empty if it can."""
+    if name == "os":
+        return detect_os_sandbox([]).problem
+    return e2b_problem() if name.startswith("e2b package") else ""
