@@ -609,6 +609,11 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_interrupted_calls.py",
         "unit/test_shell_pipeline.py",
         "unit/test_shell_tool.py",
+        "unit/test_sqlite_log.py",
+    ),
+    "X3": (
+        "unit/test_event_records.py",
+        "unit/test_sqlite_log.py",
     ),
     "X4": (
         "unit/test_delete_editors.py",
@@ -623,7 +628,14 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
     ),
     "X5": ("unit/test_glob_tool.py", "unit/test_session_sandbox.py", "unit/test_shell_pipeline.py"),
     "X6": ("unit/test_paths.py",),
-    "X7": ("unit/test_artifact_stores.py", "unit/test_shell_pipeline.py", "unit/test_shell_tool.py"),
+    "X7": (
+        "unit/test_artifact_stores.py",
+        "unit/test_event_records.py",
+        "unit/test_log_redaction.py",
+        "unit/test_shell_pipeline.py",
+        "unit/test_shell_tool.py",
+        "unit/test_sqlite_log.py",
+    ),
     "B1": (
         "e2e/test_bridge_documents.py",
         "e2e/test_bridge_editors.py",

@@ -1,0 +1,87 @@
+"""What an event log lets go: calls that are too old, and the oldest where all together are too large (X7).
+
+In small steps, each a transaction of its own, because whoever wants to write waits for one.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from .log_settings import LogSettings
+
+_EVENTS_OF_A_STEP: Final = 200
+_PAGES_OF_A_STEP: Final = 2_000
+_DAY_NS: Final = 24 * 60 * 60 * 1_000_000_000
+_LEAVE: Final = 0.9
+"""What is left of a log that was too large, so that not every event lets another one go."""
+
+
+class Retention:
+    """Keeps one log within its bounds."""
+
+    def __init__(self, settings: LogSettings) -> None:
+        self._max_age_ns = settings.days * _DAY_NS
+        self._max_bytes = settings.max_bytes
+        self._makes_room = False
+
+    def step(self, connection: sqlite3.Connection) -> bool:
+        """Let some of it go, if something has to; whether there may be more.
+
+        Raises:
+            sqlite3.Error: it cannot be changed now; there is an open transaction then, perhaps.
+        """
+        if not self._is_too_much(connection):
+            return False
+        connection.execute("BEGIN IMMEDIATE")
+        removed = _remove_oldest(connection)
+        connection.execute("COMMIT")
+        connection.execute(f"PRAGMA incremental_vacuum({_PAGES_OF_A_STEP})").fetchall()
+        return removed
+
+    def _is_too_much(self, connection: sqlite3.Connection) -> bool:
+        oldest = connection.execute("SELECT at_ns FROM events ORDER BY id LIMIT 1").fetchone()
+        if oldest is None:
+            return False
+        if oldest[0] < time.time_ns() - self._max_age_ns:
+            return True
+        size = used_bytes(connection)
+        self._makes_room = size > self._max_bytes * (_LEAVE if self._makes_room else 1)
+        return self._makes_room
+
+
+def used_bytes(connection: sqlite3.Connection) -> int:
+    """What the log takes, without pages that wait to be used again."""
+    pages, free, size = (
+        connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
+    )
+    return (pages - free) * size
+
+
+def _remove_oldest(connection: sqlite3.Connection) -> bool:
+    """Remove whole calls as far as can be: one of which a part is younger goes as well."""
+    rows = connection.execute(
+        "SELECT DISTINCT call FROM (SELECT call FROM events ORDER BY id LIMIT ?)", (_EVENTS_OF_A_STEP,)
+    )
+    calls = rows.fetchall()
+    if not calls:
+        return False
+    connection.execute("CREATE TEMP TABLE IF NOT EXISTS going (event INTEGER PRIMARY KEY)")
+    connection.execute("DELETE FROM going")
+    connection.executemany("INSERT OR IGNORE INTO going SELECT id FROM events WHERE call = ?", calls)
+    contents = connection.execute(
+        "SELECT DISTINCT sha256 FROM parts WHERE event IN (SELECT event FROM going)"
+    ).fetchall()
+    connection.execute("DELETE FROM parts WHERE event IN (SELECT event FROM going)")
+    connection.executemany(
+        "DELETE FROM artifacts WHERE sha256 = ?1 AND NOT EXISTS (SELECT 1 FROM parts WHERE sha256 = ?1)", contents
+    )
+    connection.execute("DELETE FROM events WHERE id IN (SELECT event FROM going)")
+    connection.execute(
+        "DELETE FROM sessions WHERE id < (SELECT min(session) FROM events) "
+        "AND NOT EXISTS (SELECT 1 FROM events WHERE session = sessions.id)"
+    )
+    return True
