@@ -92,6 +92,25 @@ async def admit_all(_targets: Sequence[Target], /) -> None:
     """The admission of a tool that is called on its own, without the pipeline."""
 
 
+class Unreadable(Protocol):
+    """The paths that rules keep from being read, for a tool that walks and would come upon them (X4).
+
+    Whoever searches leaves them out, and tells nothing of them: no name, no content, no number.
+    """
+
+    def __call__(self, path: str, /) -> bool:
+        """Whether a canonical path may not be read, for itself or for what it lies in."""
+        ...
+
+    def within(self, start: str, /) -> Unreadable | None:
+        """What of it matters below ``start``, which the gate has admitted; None where nothing does."""
+        ...
+
+    def plain(self) -> list[list[Any]]:
+        """The same as lists and texts, for a process that searches (``UnreadablePaths.of`` is the way back)."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolContext:
     """What one call brings along; every part is optional and absent means absent."""
@@ -99,6 +118,7 @@ class ToolContext:
     call_id: str = ""
     cancellation: CancellationToken = field(default_factory=CancellationToken)
     admit: Admission = admit_all
+    unreadable: Unreadable | None = None
     progress: ProgressPort | None = None
     ask: AskPort | None = None
     trace: TraceContext | None = None

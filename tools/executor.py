@@ -26,7 +26,7 @@ from .errors import (
 from .event_log import EventLog, InMemoryEventLog
 from .events import ToolFinished, ToolIntended, ToolRejected
 from .limits import COMMIT_ATTEMPTS
-from .permissions import AllowAll, PermissionPolicy, PermissionRequest
+from .permissions import AllowAll, HidesPaths, PermissionPolicy, PermissionRequest
 from .registry import DefaultToolRegistry, ToolRegistry
 from .support.located import printable
 from .support.seen_through import seen_through
@@ -194,7 +194,8 @@ class _Run:
         async def admit(targets: Sequence[Target], /) -> None:
             self._judge(tool, tuple(targets), "targets", None)
 
-        context = dataclasses.replace(context, call_id=self._call_id, admit=admit)
+        hidden = self._policy.unreadable(tool.name) if isinstance(self._policy, HidesPaths) else None
+        context = dataclasses.replace(context, call_id=self._call_id, admit=admit, unreadable=hidden)
         try:
             plan = await self._prepared(tool, dispatch.parsed, context)
         except (ToolExecutionError, anyio.get_cancelled_exc_class()) as error:

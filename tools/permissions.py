@@ -7,10 +7,10 @@ plan. So far the one policy allows everything, but it is asked; rules and approv
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from .contract import Capability, FileChange, Target
+    from .contract import Capability, FileChange, Target, Unreadable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +38,15 @@ class PermissionPolicy(Protocol):
 
     def decide(self, request: PermissionRequest) -> Decision:
         """Judge the request."""
+        ...
+
+
+@runtime_checkable
+class HidesPaths(Protocol):
+    """A policy that also knows which paths a tool that walks must leave out, before it comes upon them."""
+
+    def unreadable(self, tool: str, /) -> Unreadable | None:
+        """What this tool may not read; None where there is no such thing."""
         ...
 
 

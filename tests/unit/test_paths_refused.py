@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import socket
 import stat
 from pathlib import Path
@@ -88,9 +89,7 @@ def test_link_loops_end(ws: Path) -> None:
         assert "more than 40 links" in refusal(Roots(ws), name)
 
 
-def test_a_path_that_costs_its_square_to_resolve_ends(ws: Path, way: str) -> None:
-    if way == "openat2":
-        pytest.skip("the kernel goes up in one step")
+def test_a_path_that_costs_its_square_to_resolve_ends(ws: Path) -> None:
     deep = "d/" * 300
     (ws / deep).mkdir(parents=True)
     assert "takes more than 10000 steps" in refusal(Roots(ws), deep + "../d/" * 500 + "x")
@@ -236,10 +235,10 @@ def test_the_kernels_own_boundary_is_asked_for(ws: Path, way: str) -> None:
     (ws / "out").symlink_to(ws.parent)
     root = os.open(ws, os.O_RDONLY)
     try:
-        for path in ("out", "..", "sub/../..", "/"):
-            with pytest.raises(OSError, match="cross-device") as caught:
+        for path, number in (("out", errno.ELOOP), ("..", errno.EXDEV), ("sub/../..", errno.EXDEV), ("/", errno.EXDEV)):
+            with pytest.raises(OSError, match=re.escape(os.strerror(number))) as caught:
                 openat2.open_directory_beneath(root, path)
-            assert caught.value.errno == errno.EXDEV
+            assert caught.value.errno == number
     finally:
         os.close(root)
 

@@ -207,7 +207,8 @@ def test_what_is_denied_is_not_opened_and_not_told(root: Path) -> None:
 
     paths, tally = walked(root, is_denied=is_denied)
     assert paths == [".gitignore", "a/f"]
-    assert (tally.denied, tally.pruned) == (4, {})
+    assert (tally.hides, tally.pruned) == (True, {})
+    assert tally.entries == 3, "what is denied is not even counted"
     assert not any(path.startswith(f"{root}/secret/") for path in asked)
 
 

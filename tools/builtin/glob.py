@@ -22,13 +22,19 @@ from ..support.left_out import FirstNames, counted, left_out
 from ..support.located import why_unread
 from ..support.newest import Newest
 from ..support.paths import CwdInput, Roots, printable
-from ..support.search_start import EDITOR_SENTENCE, as_no_path_was_given, named_on_the_way, no_such_directory
+from ..support.search_start import (
+    EDITOR_SENTENCE,
+    as_no_path_was_given,
+    named_on_the_way,
+    no_such_directory,
+    unreadable_below,
+)
 from ..support.walk import Slice, Walk
 
 if TYPE_CHECKING:
     from openbuffer.editor_access.port import EditorProvider
 
-    from ..contract import CancellationToken
+    from ..contract import CancellationToken, Unreadable
     from ..support.located import Located
 
 
@@ -74,7 +80,8 @@ def create_glob_tool(
             if located.kind != "directory":
                 raise await _no_directory(located, context)
             pattern = await run_blocking(context.cancellation, asked.compiled)
-            plan.state = _Search(asked, located, pattern, editor, max_output_bytes)
+            hidden = unreadable_below(located, context)
+            plan.state = _Search(asked, located, pattern, editor, max_output_bytes, hidden)
 
         return await admitted_plan(asked.locate, (Capability.FILE_READ,), context, fill)
 
@@ -154,6 +161,7 @@ class _Search:
     pattern: GlobPattern
     editor: EditorProvider | None
     max_output_bytes: int
+    unreadable: Unreadable | None
     ignored: FirstNames = field(default_factory=FirstNames)
     ignored_directories: FirstNames = field(default_factory=FirstNames)
     links: FirstNames = field(default_factory=FirstNames)
@@ -162,7 +170,7 @@ class _Search:
 async def _commit(plan: Plan, context: ToolContext) -> InvocationResult:
     search: _Search = plan.state
     output = await run_blocking(context.cancellation, lambda: _found(search, context.cancellation))
-    if note := editor_note(search.editor, search.located.path):
+    if note := editor_note(search.editor, search.located.path, search.unreadable):
         output += f"\n{note}"
     return InvocationResult(success=True, output=output)
 
@@ -176,6 +184,7 @@ def _found(search: _Search, token: CancellationToken) -> str:
         ignoring=parsed.respect_gitignore,
         named=named_on_the_way(located, search.pattern.names),
         selection=search.pattern.selection(),
+        is_denied=search.unreadable,
     )
     try:
         with closing(walk.slices()) as slices:

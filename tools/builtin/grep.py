@@ -34,12 +34,12 @@ from ..support.grep.ripgrep import find_ripgrep
 from ..support.located import why_unread
 from ..support.near_names import near_names
 from ..support.paths import CwdInput, Roots, printable
-from ..support.search_start import EDITOR_SENTENCE, as_no_path_was_given, named_on_the_way
+from ..support.search_start import EDITOR_SENTENCE, as_no_path_was_given, named_on_the_way, unreadable_below
 
 if TYPE_CHECKING:
     from openbuffer.editor_access.port import EditorProvider
 
-    from ..contract import CancellationToken
+    from ..contract import CancellationToken, Unreadable
     from ..support.located import Located
 
 
@@ -112,7 +112,10 @@ def create_grep_tool(
     async def prepare(parsed: GrepInput, context: ToolContext) -> Plan:
         async def fill(located: Located, plan: Plan) -> None:
             await _check(parsed, located, context)
-            plan.state = _Search(roots, parsed, located, editor, searches, max_file_bytes, max_output_bytes, engine)
+            hidden = unreadable_below(located, context)
+            plan.state = _Search(
+                roots, parsed, located, editor, searches, max_file_bytes, max_output_bytes, engine, hidden
+            )
 
         return await admitted_plan(
             lambda: roots.locate(parsed.path or roots.first), (Capability.FILE_READ,), context, fill
@@ -157,6 +160,7 @@ class _Search:
     max_file_bytes: int
     max_output_bytes: int
     engine: EngineName | None
+    unreadable: Unreadable | None
 
 
 async def _check(parsed: GrepInput, located: Located, context: ToolContext) -> None:
@@ -187,7 +191,7 @@ async def _commit(plan: Plan, context: ToolContext) -> InvocationResult:
         lines.append(answer.body)
     if answer.left_out:
         lines += ["Not searched:", *(f"- {reason}" for reason in answer.left_out)]
-    if note := editor_note(search.editor, _directory(search.located)):
+    if note := editor_note(search.editor, _directory(search.located), search.unreadable):
         lines.append(note)
     return InvocationResult(success=True, output="\n".join(lines))
 
@@ -231,6 +235,7 @@ def _order(search: _Search) -> Order:
         max_output_bytes=search.max_output_bytes,
         ripgrep=None if search.engine == "own" else find_ripgrep(search.roots.given),
         engine=search.engine,
+        unreadable=[] if search.unreadable is None else search.unreadable.plain(),
     )
 
 

@@ -21,13 +21,13 @@ from ..support.blocking import run_blocking
 from ..support.left_out import FirstNames, counted, left_out
 from ..support.located import why_unread
 from ..support.paths import CwdInput, Roots, printable
-from ..support.search_start import as_no_path_was_given, named_on_the_way, no_such_directory
+from ..support.search_start import as_no_path_was_given, named_on_the_way, no_such_directory, unreadable_below
 from ..support.walk import PRUNED, Slice, Walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..contract import CancellationToken
+    from ..contract import CancellationToken, Unreadable
     from ..support.located import Located
 
 _CHAIN_MAX: Final = 32
@@ -63,7 +63,7 @@ def create_list_dir_tool(
         async def fill(located: Located, plan: Plan) -> None:
             if located.kind != "directory":
                 raise await _no_directory(located, context)
-            plan.state = _Listing(roots, located, parsed, max_output_bytes)
+            plan.state = _Listing(roots, located, parsed, max_output_bytes, unreadable_below(located, context))
 
         def locate() -> Located:
             return roots.locate(parsed.path or roots.first)
@@ -101,6 +101,7 @@ class _Listing:
     located: Located
     parsed: ListDirInput
     max_output_bytes: int
+    unreadable: Unreadable | None
 
 
 async def _no_directory(located: Located, context: ToolContext) -> PathRefusedError:
@@ -136,7 +137,15 @@ def _listed(listing: _Listing, token: CancellationToken) -> str:
 
 
 def _shallow(listing: _Listing, token: CancellationToken) -> str:
-    walk = Walk(listing.located, token, ignoring=False, named=PRUNED, max_depth=_CHAIN_MAX, ordered=True)
+    walk = Walk(
+        listing.located,
+        token,
+        ignoring=False,
+        named=PRUNED,
+        is_denied=listing.unreadable,
+        max_depth=_CHAIN_MAX,
+        ordered=True,
+    )
     lines = _Lines(listing)
     here, parts = "", 0
     with closing(walk.slices()) as slices:
@@ -150,7 +159,13 @@ def _shallow(listing: _Listing, token: CancellationToken) -> str:
         else:
             # The walk ended inside the chain: the last directory could not be read.
             return _broken_chain(listing, walk, here)
-    return "\n".join([_header(listing, here, lines), *lines.lines])
+    return "\n".join([_header(listing, here, lines), *lines.lines, *_hidden(walk)])
+
+
+def _hidden(walk: Walk) -> list[str]:
+    """All that a shallow listing leaves out."""
+    reasons = left_out(walk.tally, ignored=FirstNames(), ignored_directories=FirstNames(), links=None)
+    return [f"Left out: {reason}" for reason in reasons] if walk.tally.hides else []
 
 
 def _only_directory(part: Slice) -> str | None:
@@ -200,7 +215,14 @@ def _broken_chain(listing: _Listing, walk: Walk, here: str) -> str:
 
 def _tree(listing: _Listing, token: CancellationToken) -> str:
     located, parsed = listing.located, listing.parsed
-    walk = Walk(located, token, ignoring=parsed.respect_gitignore, named=named_on_the_way(located), ordered=True)
+    walk = Walk(
+        located,
+        token,
+        ignoring=parsed.respect_gitignore,
+        named=named_on_the_way(located),
+        is_denied=listing.unreadable,
+        ordered=True,
+    )
     lines = _Lines(listing)
     ignored, ignored_directories = FirstNames(), FirstNames()
     with closing(walk.slices()) as slices:

@@ -363,7 +363,7 @@ class _Reader:
                 if not (self._text(child).isdigit() and self._begins_word(child.start_byte)):
                     self._result.doubt("has a number before a redirection that may belong to a word")
             elif child.type in _WORDS:
-                joins = bool(words) and words[-1][-1].end_byte == child.start_byte
+                joins = bool(words) and bool(_JOINED.fullmatch(self._source, words[-1][-1].end_byte, child.start_byte))
                 words[-1:] = [[*words[-1], child]] if joins else [*words[-1:], [child]]
                 self.visit(child, depth + 1)
             else:

@@ -12,7 +12,7 @@ from .located import UnresolvedPathError, printable
 from .text_place import refuse_cancelled
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
     from ..contract import ToolContext
     from .located import Located
@@ -38,10 +38,12 @@ async def admitted_plan(
         try:
             located = await run_blocking(context.cancellation, locate)
         except UnresolvedPathError as refusal:
+            await _admit_way(refusal.passed, accesses, context)
             stuck = tuple(FileTarget(path=refusal.place, access=access) for access in accesses)
             await context.admit(stuck)
             return Plan(targets=stuck, settled=InvocationResult.failed(str(refusal)))
         resources.callback(located.close)
+        await _admit_way(located.passed, accesses, context)
         exists = located.status is not None
         plan = Plan(targets=tuple(FileTarget(path=located.path, access=each, exists=exists) for each in accesses))
         await context.admit(plan.targets)
@@ -65,3 +67,9 @@ async def was_filled(plan: Plan, path: str, context: ToolContext, fill: Callable
     if plan.settled is not None:
         refuse_cancelled(path, context.cancellation)
     return not failed
+
+
+async def _admit_way(passed: Sequence[str], accesses: tuple[FileAccess, ...], context: ToolContext) -> None:
+    """Ask about each place on the way by itself, so that a refusal names the same wherever the way ends."""
+    for place in passed:
+        await context.admit(tuple(FileTarget(path=place, access=access) for access in accesses))

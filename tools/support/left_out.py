@@ -75,8 +75,9 @@ def left_out(
         lines.append(
             f"{counted(tally.others, 'FIFO, socket or device that matches', 'FIFOs, sockets or devices that match')}"
         )
-    if tally.denied:
-        lines.append(f"{counted(tally.denied, 'name', 'names')} that permission rules keep from being read")
+    if tally.hides:
+        # Whether anything was there is not told, and so not how much.
+        lines.append("whatever permission rules keep from being read")
     if tally.unread.count:
         what = counted(tally.unread.count, "directory", "directories")
         lines.append(f"{what} that could not be read: {_named(tally.unread.named, tally.unread.count)}")

@@ -37,7 +37,7 @@ def walk(boundary: Boundary, asked: str, *, follows_last: bool = True) -> Locate
     """
     walker = _Walker(boundary, asked, follows_last)
     try:
-        return walker.run()
+        located = walker.run()
     except PathRefusedError as refusal:
         raise walker.stuck(refusal) from refusal
     except OSError as error:
@@ -45,6 +45,8 @@ def walk(boundary: Boundary, asked: str, *, follows_last: bool = True) -> Locate
     except BaseException:
         walker.close()
         raise
+    located.passed = walker.passed
+    return located
 
 
 class _Walker:
@@ -57,16 +59,33 @@ class _Walker:
         self._names: list[str] = []  # of the directory that is open now, below its root
         self._pending: list[str] = []  # innermost first
         self._at: str | None = None  # what is looked at now
+        self._passed: dict[str, None] = {}
         self._links = 0
         self._steps = 0
+
+    @property
+    def passed(self) -> tuple[str, ...]:
+        """The places that the way led through by ``..`` or by a link."""
+        return tuple(self._passed)
 
     def stuck(self, refusal: PathRefusedError) -> PathRefusedError:
         """Give up: the refusal with the place that it tells about."""
         self.close()
         if self._at is None:
             return refusal
-        behind = [name for name in reversed(self._pending) if name not in {".", ".."}]
-        return UnresolvedPathError(str(refusal), os.path.join(self._at, *behind))
+        behind = self._behind()
+        return UnresolvedPathError(str(refusal), os.path.join(self._at, *behind), tuple(self._passed))
+
+    def _behind(self) -> list[str]:
+        return [name for name in reversed(self._pending) if name not in {".", ".."}]
+
+    def _pass(self, place: str) -> None:
+        """Take note of a place that the way leads through and that the result does not lie in.
+
+        With the rest of the path behind it, as where the way ends there: the gate is to say the same in both cases.
+        """
+        if len(self._passed) < _MAX_LINKS:
+            self._passed[os.path.join(place, *self._behind())] = None
 
     def close(self) -> None:
         if self._fd >= 0:
@@ -118,6 +137,7 @@ class _Walker:
         self._replace(self._boundary.open(root))
 
     def _up(self) -> None:
+        self._pass(self._place())
         if self._names:
             self._descend_again(self._names[:-1])
             return
@@ -208,6 +228,7 @@ class _Walker:
                 return False
             raise PathMovedError from None
         self._count_link()
+        self._pass(os.path.join(self._place(), name))
         if target.startswith("/"):
             self._enter("/".join((target, *reversed(self._pending))))
         else:

@@ -22,12 +22,13 @@ class UnresolvedPathError(PathRefusedError):
     """What lies on the way kept a path from being resolved.
 
     ``place`` is where that is, canonical and inside the roots, with the rest of the path behind it. The text tells
-    what is there, so the gate is asked about ``place`` before anybody sees it.
+    what is there, so the gate is asked about ``place`` before anybody sees it, and before about what was ``passed``.
     """
 
-    def __init__(self, message: str, place: str) -> None:
+    def __init__(self, message: str, place: str, passed: tuple[str, ...] = ()) -> None:
         super().__init__(message)
         self.place = place
+        self.passed = passed
 
 
 @dataclass(slots=True, kw_only=True)
@@ -46,6 +47,8 @@ class Located:
         status: what ``fstat`` says of it; None when nothing is there.
         kind: what is there; "link" only where the link itself was asked for.
         unreadable: why a regular file could not be opened for reading; None where it was.
+        passed: places that the way led through, by ``..`` or by a link there, with the rest of the path behind each.
+            That there is a way through them is told by the answer, so the gate is asked about them, too.
     """
 
     root: str
@@ -58,6 +61,7 @@ class Located:
     status: os.stat_result | None = None
     kind: Kind
     unreadable: OSError | None = None
+    passed: tuple[str, ...] = ()
     _closes_aside: bool = field(default=False, repr=False)
     _closed: bool = field(default=False, repr=False)
 

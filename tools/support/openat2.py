@@ -20,7 +20,7 @@ _UNIFORM_MACHINES: Final = frozenset(
     {"x86_64", "i686", "i586", "aarch64", "armv8l", "armv7l", "riscv64", "ppc64le", "ppc64", "s390x", "loongarch64"}
 )
 _AT_FDCWD: Final = -100
-_RESOLVE_NO_MAGICLINKS: Final = 0x02
+_RESOLVE_NO_SYMLINKS: Final = 0x04
 _RESOLVE_BENEATH: Final = 0x08
 
 
@@ -30,10 +30,10 @@ def available() -> bool:
 
 
 def open_directory_beneath(directory_fd: int, path: str) -> int:
-    """Open a directory for use as an anchor (O_PATH); links are followed as long as they stay beneath.
+    """Open a directory for use as an anchor (O_PATH); no link is followed on the way.
 
     Raises:
-        OSError: EXDEV when the path leaves ``directory_fd``, and whatever opening may raise.
+        OSError: EXDEV when the path leaves ``directory_fd``, ELOOP at a link, and whatever opening may raise.
     """
     opener = _opener()
     assert opener is not None, "ask available() first"
@@ -62,7 +62,7 @@ def _bind() -> Callable[[int, str], int]:
     syscall.argtypes = (ctypes.c_long, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t)
     syscall.restype = ctypes.c_long
     # The kernel only reads this, so that one instance serves every thread.
-    how = OpenHow(os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC, 0, _RESOLVE_BENEATH | _RESOLVE_NO_MAGICLINKS)
+    how = OpenHow(os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC, 0, _RESOLVE_BENEATH | _RESOLVE_NO_SYMLINKS)
     how_address, how_size = ctypes.addressof(how), ctypes.sizeof(how)
     get_errno, fsencode, keep_alive = ctypes.get_errno, os.fsencode, how
 

@@ -118,7 +118,10 @@ class Roots:
         )
 
     def _directly(self, path: str, *, follows_last: bool) -> Located | None:
-        """The short way for a plain path: two opens. None means that the path has to be walked."""
+        """The short way for a plain path: two opens. None means that the path has to be walked.
+
+        A path is plain where nothing lies on the way that the result does not lie in: no ``..`` and no link.
+        """
         if not (openat2.available() and descriptors_have_paths()):
             return None
         entrance = self._boundary.enter(path) if path.startswith("/") else (self._boundary.first(), path)
@@ -126,7 +129,7 @@ class Roots:
             return None
         root, relative = entrance
         directory, _, name = relative.rpartition("/")
-        if name in {"", ".", ".."}:
+        if name in {"", "."} or ".." in relative.split("/"):
             return None
         anchor_fd = self._boundary.open(root)
         try:

@@ -12,7 +12,7 @@ from .walk import PRUNED
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..contract import ToolContext
+    from ..contract import ToolContext, Unreadable
     from .located import Located
     from .paths import Roots
 
@@ -35,6 +35,11 @@ async def no_such_directory(located: Located, context: ToolContext) -> PathRefus
         f"no such directory: {printable(located.path)} (root {printable(located.root)}). Check the path; a relative "
         f"one starts at the first root.{await near_names(located, context)}"
     )
+
+
+def unreadable_below(located: Located, context: ToolContext) -> Unreadable | None:
+    """What a search that begins there leaves out because rules keep it from being read (X4)."""
+    return None if context.unreadable is None else context.unreadable.within(located.path)
 
 
 def as_no_path_was_given(roots: Roots) -> str:

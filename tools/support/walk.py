@@ -111,7 +111,7 @@ class Tally:
         links: met and not followed, that are wanted, or could lead to what is if they were followed.
         matching_directories: whose names are those of wanted files.
         others: FIFOs, sockets, devices.
-        denied: entries that the filter of the caller left out.
+        hides: some paths are not to be told; how many of them there are is not counted either.
         unread: directories that could not be read.
         changed: directories that were gone, or something else, when their turn came.
         not_applied: ignore files that are too large to be applied, printable.
@@ -126,7 +126,7 @@ class Tally:
     links: int = 0
     matching_directories: int = 0
     others: int = 0
-    denied: int = 0
+    hides: bool = False
     unread: Unread = field(default_factory=Unread)
     changed: int = 0
     not_applied: list[str] = field(default_factory=list[str])
@@ -155,7 +155,7 @@ class Walk:
         max_depth: int | None = None,
         ordered: bool = False,
     ) -> None:
-        self.tally = Tally()
+        self.tally = Tally(hides=is_denied is not None)
         self._located = located
         self._token = token
         self._ignoring = ignoring
@@ -251,20 +251,25 @@ class Walk:
     def _read_rules(self, frame: _Frame, part: Slice, *, is_whole: bool) -> None:
         if is_whole and SPECIAL_NAMES.isdisjoint(part.files) and SPECIAL_NAMES.isdisjoint(part.directories):
             return
-        present = {name for name in SPECIAL_NAMES if _exists(name, frame.fd)}
+        path = self._absolute(frame.path)
+        is_denied = self._is_denied
+        present = {
+            name
+            for name in SPECIAL_NAMES
+            if _exists(name, frame.fd) and not (is_denied is not None and is_denied(os.path.join(path, name)))
+        }
         if present:
-            path = self._absolute(frame.path)
             frame.rules = frame.rules.with_files_of(present, frame.fd, path, self._reader)
 
     def _sieve(self, frame: _Frame, part: Slice) -> None:
         """Take out of a slice what is not wanted, ignored, pruned or denied."""
         selection, rules = frame.selection, frame.rules
+        if self._is_denied is not None:
+            self._leave_out_denied(frame, part)
         if selection is not None:
             if part.directories:
                 self.tally.matching_directories += len(selection.names(part.directories))
             _select(selection, part)
-        if self._is_denied is not None:
-            self._leave_out_denied(frame, part)
         if part.directories:
             self._leave_out_directories(rules, part)
         if part.files and rules is not NO_RULES:
@@ -311,7 +316,7 @@ class Walk:
         part.links = [name for name in part.links if not is_denied(prefix + name)]
         part.others = [other for other in part.others if not is_denied(prefix + other[0])]
         after = len(part.files) + len(part.directories) + len(part.links) + len(part.others)
-        self.tally.denied += before - after
+        self.tally.entries -= before - after
 
     def _child(self, parent: _Frame, name: str) -> _Frame | None:
         """Open a directory that waited; None where that is not to be had."""

@@ -29,6 +29,7 @@ class Order:
         head: how many files or matching lines are shown.
         ripgrep: the program; None where there is none that can be used.
         engine: the one to use; None to choose.
+        unreadable: paths of which nothing may be told, as ``UnreadablePaths.plain`` has them.
     """
 
     pattern: str
@@ -46,6 +47,7 @@ class Order:
     max_output_bytes: int
     ripgrep: str | None
     engine: EngineName | None
+    unreadable: list[list[Any]] = field(default_factory=list["list[Any]"])
 
 
 @dataclass(slots=True, kw_only=True)

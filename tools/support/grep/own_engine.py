@@ -14,6 +14,7 @@ from ...contract import CancellationToken
 from ..descriptor_path import LISTING_FLAGS
 from ..glob_pattern import GlobPattern
 from ..left_out import FirstNames, left_out
+from ..unreadable import UnreadablePaths
 from ..walk import Walk
 from .content import NotSearchedError
 from .crew import Crew, lines_in
@@ -74,7 +75,12 @@ class OwnEngine:
         order = self._order
         selection = GlobPattern(order.glob, anywhere=True).selection() if order.glob else None
         self._walk = Walk(
-            self._located, token, ignoring=order.ignoring, named=frozenset(order.named), selection=selection
+            self._located,
+            token,
+            ignoring=order.ignoring,
+            named=frozenset(order.named),
+            selection=selection,
+            is_denied=UnreadablePaths.of(order.unreadable),
         )
         found = Found()
         with closing(self._walk.slices()) as slices:

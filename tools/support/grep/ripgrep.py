@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Final
 from ...limits import GREP_FILE_MAX_BYTES, GREP_MEMORY_MAX_BYTES
 from ..left_out import FirstNames
 from ..located import printable
+from ..unreadable import UnreadablePaths
 from ..walk import PRUNED
 from .content import NotSearchedError
 from .crew import ends_with_parent
@@ -105,6 +106,7 @@ class RipgrepResult:
         ignored: files and directories that ignore files name.
         pruned: directories that are left out for their name.
         no_files: links, FIFOs, sockets and devices; no links to directories, of which it says nothing.
+        hides: some paths are not to be told.
         log_is_whole: False where it said more than was kept, so that the numbers are too small.
     """
 
@@ -113,6 +115,7 @@ class RipgrepResult:
     ignored_names: FirstNames = field(default_factory=FirstNames)
     pruned: dict[str, int] = field(default_factory=dict[str, int])
     no_files: int = 0
+    hides: bool = False
     log_is_whole: bool = True
 
 
@@ -158,7 +161,9 @@ def run_ripgrep(
             continue
         if code not in {0, _NO_MATCH} and not (code == _PARTIAL and _is_partial(log)):
             raise RipgrepFailedError(_last_words(log) or f"exit code {code}")
-        return _result(output, log, pruned, log_is_whole=logs)
+        result = _result(output, log, pruned, told=_teller(order), log_is_whole=logs)
+        result.hides = bool(order.unreadable)
+        return result
 
 
 class _Run:
@@ -280,12 +285,25 @@ def _last_words(log: bytes) -> str:
     return printable(b" ".join(said)[-500:].decode("utf-8", "replace"))
 
 
-def _result(output: bytes, log: bytes, pruned: Sequence[str], *, log_is_whole: bool) -> RipgrepResult:
+def _teller(order: Order) -> Callable[[bytes], bool]:
+    """Whether something may be told of a path below the top, as ripgrep writes it."""
+    unreadable = UnreadablePaths.of(order.unreadable)
+    if unreadable is None:
+        return lambda _raw: True
+    prefix = order.path.rstrip("/") + "/"
+    return lambda raw: not unreadable(prefix + os.fsdecode(raw))
+
+
+def _result(
+    output: bytes, log: bytes, pruned: Sequence[str], *, told: Callable[[bytes], bool], log_is_whole: bool
+) -> RipgrepResult:
     counted = _COUNTED.findall(os.fsdecode(output))
-    found = Found([(path, int(count)) for path, count in counted])
+    found = Found([(path, int(count)) for path, count in counted if told(os.fsencode(path))])
     result = RipgrepResult(found, log_is_whole=log_is_whole)
     ignored: list[str] = []
     for raw, why, kind in _LEFT_OUT.findall(log):
+        if not told(raw):
+            continue
         if why == b"found binary data":
             found.leave_out(os.fsdecode(raw), NotSearchedError("binary"))
         elif why == b"failed to pass":
@@ -299,6 +317,8 @@ def _result(output: bytes, log: bytes, pruned: Sequence[str], *, log_is_whole: b
     result.ignored = len(ignored)
     result.ignored_names.add("", ignored)
     for raw, reason, number in _UNREADABLE.findall(log):
+        if not told(raw):
+            continue
         kind = "changed" if int(number) == errno.ENOENT else "unreadable"
         found.leave_out(os.fsdecode(raw), NotSearchedError(kind, reason.decode("utf-8", "replace")))
     return result

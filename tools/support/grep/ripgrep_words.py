@@ -60,6 +60,8 @@ def reasons_of_ripgrep(result: RipgrepResult) -> list[str]:
     for name, count in sorted(result.pruned.items()):
         what = counted(count, "directory", "directories")
         reasons.append(f"{least}{what} named {name} (looked into where path or pattern has that name in it)")
+    if result.hides:
+        reasons.append("whatever permission rules keep from being read")
     if result.no_files:
         what = counted(result.no_files, "link, FIFO, socket or device", "links, FIFOs, sockets and devices")
         reasons.append(f"{least}{what}; links to directories are not followed either, and not counted")

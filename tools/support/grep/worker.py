@@ -150,7 +150,7 @@ class Searcher:
         return answer
 
     def _alone(self, order: Order, matcher: Matcher, descriptor: int, *, may_call_crew: bool) -> Answer:
-        key = (order.path, order.ignoring, order.named, order.max_file_bytes)
+        key = (order.path, order.ignoring, order.named, order.max_file_bytes, repr(order.unreadable))
         standing = None if order.glob else self._standing.get(key)
         counts = order.mode != "files_with_matches"
         found = standing and standing.search(descriptor, matcher, order.max_file_bytes, counts=counts)
