@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING
 
 from openbuffer.tools.adapters.artifact_files import ArtifactDirectory
 from openbuffer.tools.config import ToolConfig
+from openbuffer.tools.event_log import InMemoryEventLog
 from openbuffer.tools.executor import SandboxedToolExecutor, create_tool_executor
 
 from .config import ConfigError
 from .config_file import read_user_file
 from .directories import DirectoryError, OwnDirectories, hidden_paths, own_directories
+from .host_writes import ToldEventLog
 from .own_files import OwnFilesPolicy
 from .session_sandbox import SessionSandbox
 from .settings import LiveSettings, ignore
@@ -29,20 +31,23 @@ if TYPE_CHECKING:
     from contextlib import ExitStack
 
     from openbuffer.editor_access.port import EditorProvider
+    from openbuffer.tools.event_log import EventLog
     from openbuffer.tools.permissions import PermissionPolicy
 
     from .config import CommandSettings
     from .config_file import Reading
+    from .saves import Saves
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assembly:
-    """What the tools of a session are made of; ``policy`` is the gate in front of them."""
+    """What the tools of a session are made of; ``policy`` is the gate in front of them, ``log`` their record."""
 
     config: ToolConfig
     policy: PermissionPolicy
+    log: EventLog
 
     def executor(self) -> SandboxedToolExecutor:
         """The tools behind their gate.
@@ -50,7 +55,7 @@ class Assembly:
         Raises:
             ToolExecutionError: they cannot be assembled, for example because a root is gone.
         """
-        return create_tool_executor(self.config, policy=self.policy)
+        return create_tool_executor(self.config, policy=self.policy, log=self.log)
 
 
 def assemble(
@@ -61,12 +66,13 @@ def assemble(
     config_file: Path | None = None,
     read: Callable[[Path], Reading] = read_user_file,
     tell: Callable[[str], None] = log.warning,
+    saves: Saves | None = None,
 ) -> Assembly:
     """Put together the tools below ``roots`` and the roots that the user's file adds.
 
     ``config_file`` is used instead of the user's own, and read by ``read``. ``tell`` takes a sentence on whatever of
     the files does not count, now and later, from any thread. What has to be cleaned up at the end goes to ``ending``;
-    that blocks.
+    that blocks. The sandbox is told of ``saves``.
 
     Raises:
         ConfigError: the user's file cannot be used, or there is no place for it.
@@ -78,6 +84,8 @@ def assemble(
     sandbox = SessionSandbox(everywhere, settings, directories, environment)
     sandbox.begin(tell)
     ending.callback(sandbox.close)
+    if saves is not None:
+        saves.tell_to(sandbox.host_wrote)
     config = ToolConfig(
         roots=everywhere,
         editor=editor,
@@ -88,6 +96,7 @@ def assemble(
     return Assembly(
         config=replace(config, **settings.first.limits),
         policy=OwnFilesPolicy(hidden_paths(directories, settings.file), everywhere),
+        log=ToldEventLog(InMemoryEventLog(), sandbox.host_wrote),
     )
 
 

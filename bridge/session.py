@@ -6,10 +6,14 @@ The folders are those of ``initialize``; another set makes another executor, in 
 from __future__ import annotations
 
 import logging
+import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import anyio
+from openbuffer.editor_access.errors import EditorAccessError
 from openbuffer.editor_access.lsp import LspEditor
+from openbuffer.editor_access.uri import path_from_uri
 from openbuffer.tools.contract import ToolContext
 from openbuffer.tools.errors import ToolExecutionError
 from openbuffer.tools.support.disk_text import RootedDiskText
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
     from openbuffer.tools.contract import FunctionTool, ToolResult
 
     from .protocol import CallToolResult, ProgressToken, ToolCall, ToolError
+    from .saves import Saves
 
 log = logging.getLogger(__name__)
 
@@ -57,12 +62,14 @@ class Session:
         create_executor: Callable[[tuple[str, ...], EditorProvider], ToolExecutor],
         create_client: Callable[[ClientFacts], LspClient],
         send_progress: Callable[[dict[str, Any]], None],
+        saves: Saves | None = None,
     ) -> None:
         self.facts = ClientFacts()
         self.editor: LspEditor | None = None
         self._create_executor = create_executor
         self._create_client = create_client
         self._send_progress = send_progress
+        self._saves = saves
         self._executor: ToolExecutor | None = None
         # Fast: a free turn is taken without giving way, so that a call looks at the text before the next change of it.
         self._turns = anyio.Semaphore(RUNNING_CALLS_MAX, fast_acquire=True)
@@ -91,6 +98,16 @@ class Session:
         """The client is gone for good."""
         if self.editor is not None:
             self.editor.connection_lost()
+
+    def saved(self, uri: str) -> None:
+        """The editor has saved this document, and the document store knows of it."""
+        path = path_from_uri(uri)
+        if self._saves is None or path is None or self.editor is None:
+            return
+        with suppress(EditorAccessError):  # what it holds is not known, so that nothing is told
+            document = self.editor.document(os.path.realpath(path))
+            if document is not None:
+                self._saves.saved(document.path, document.text)
 
     def tools(self) -> Sequence[FunctionTool]:
         """The tools there are now; none without a workspace folder."""

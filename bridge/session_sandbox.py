@@ -109,6 +109,16 @@ class SessionSandbox:
         """
         await (await self._found_in_thread()).write_file(path, text)
 
+    def host_wrote(self, path: str, content: bytes) -> None:
+        """The session wrote this file, which is none of the work of commands that run meanwhile; blocks shortly.
+
+        Never raises. Where the state directory is not there, no command was ever noted in it.
+        """
+        if self._directories.state.is_dir():
+            from openbuffer.sandbox.quarantine import Quarantine  # noqa: PLC0415  see above
+
+            Quarantine(str(self._directories.state)).host_wrote(path, content)
+
     def close(self) -> None:
         """Remove what the session's confined commands had for themselves; blocks."""
         self._wait_until_swept()

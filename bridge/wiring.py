@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from .client_facts import ClientFacts
     from .life.lifetime import Lifetime
+    from .saves import Saves
 
 
 log = logging.getLogger(__name__)
@@ -48,6 +49,7 @@ def create_builtin_executor(
     ending: ExitStack,
     config_file: Path | None = None,
     tell: Callable[[str], None] = log.warning,
+    saves: Saves | None = None,
 ) -> ToolExecutor:
     """The tools over these roots; imported when the first call needs them. ``ending`` cleans up after them.
 
@@ -56,7 +58,7 @@ def create_builtin_executor(
     """
     from .assembly import assemble  # noqa: PLC0415  not before the first answer
 
-    return assemble(roots, ending=ending, editor=editor, config_file=config_file, tell=tell).executor()
+    return assemble(roots, ending=ending, editor=editor, config_file=config_file, tell=tell, saves=saves).executor()
 
 
 def tell_user(protocol: BridgeProtocol) -> Callable[[str], None]:
@@ -87,6 +89,7 @@ def wire(
     lifetime: Lifetime,
     watch_process: Callable[[int], None],
     create_executor: Callable[[tuple[str, ...], EditorProvider], ToolExecutor],
+    saves: Saves,
 ) -> Session:
     """Give the protocol its handlers; returns the session behind them."""
 
@@ -96,7 +99,7 @@ def wire(
     def send_progress(params: dict[str, Any]) -> None:
         protocol.send_notification(types.PROGRESS, params)
 
-    session = Session(create_executor=create_executor, create_client=client, send_progress=send_progress)
+    session = Session(create_executor=create_executor, create_client=client, send_progress=send_progress, saves=saves)
     for method, handler in (
         (types.INITIALIZE, partial(initialize, session, watch_process)),
         (types.SHUTDOWN, partial(shutdown, protocol)),

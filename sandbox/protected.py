@@ -57,6 +57,8 @@ PROTECTED_NAMES: Final[tuple[str, ...]] = (
 )
 """Names at the top of a workspace that configure what the host runs."""
 
+_PROTECTED_FOLDED: Final = frozenset(name.casefold() for name in PROTECTED_NAMES)
+
 BARE_REPOSITORY_NAMES: Final[tuple[str, ...]] = ("HEAD", "objects", "refs")
 """A directory that holds these three is a repository to git, whatever its name."""
 
@@ -148,6 +150,11 @@ def protected_paths(roots: Sequence[str]) -> ProtectedPaths:
         git_directories=tuple(path for path in dict.fromkeys(git_directories) if not _below_any(path, whole)),
         missing_git_directories=tuple(dict.fromkeys(missing)),
     )
+
+
+def has_protected_name(path: str) -> bool:
+    """Whether a part of the path, or all of it, has a protected name in any spelling; most paths have none."""
+    return any(part.casefold() in _PROTECTED_FOLDED for part in path.split("/"))
 
 
 def has_bare_shape(root_fd: int) -> bool:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from .birth import born_ns
 from .errors import SandboxError
 from .host_writes import digest_of, is_the_hosts
-from .protected import PROTECTED_NAMES
+from .protected import has_protected_name
 from .quarantine_journal import HostWrote, Journal, Opening, Process, Record, Running, SetAside
 from .quarantine_settling import Settling, opened_root, shown, tell_not_looked_at
 from .quarantine_states import inherited, look_at_root, unpack
@@ -35,7 +35,6 @@ RECORDS_KEPT_S: Final = 30 * 24 * 3600.0
 """How long a killed command is remembered whose workspace is not there, as on a disk that was taken out."""
 
 _END_MARGIN_S: Final = 10.0
-_PROTECTED_FOLDED: Final = frozenset(name.casefold() for name in PROTECTED_NAMES)
 
 
 class Watch:
@@ -108,7 +107,7 @@ class Quarantine:
 
         Cheap for every other file. Never raises: what cannot be noted is moved, and told.
         """
-        if not any(part.casefold() in _PROTECTED_FOLDED for part in path.split("/")):
+        if not has_protected_name(path):
             return
         with contextlib.suppress(OSError, SandboxError), self._opened() as (journal, _), journal.locked():
             journal.tell_running(path, digest_of(content))

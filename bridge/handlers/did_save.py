@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 
 def did_save(session: Session, params: object) -> None:
-    """Tell the document store."""
+    """Tell the document store, and whoever else wants to know."""
     assert session.editor is not None
-    report(session.editor.did_save(read_did_save(params)))
+    read = read_did_save(params)
+    report(session.editor.did_save(read))
+    session.saved(read.text_document.uri)

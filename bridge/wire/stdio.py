@@ -13,6 +13,7 @@ import anyio.to_thread
 from ..life.lifetime import Lifetime, ended_by_signals
 from ..life.parent import process_ended
 from ..limits import FLUSH_GRACE_S, OUTGOING_MAX_BYTES, OUTGOING_STALL_S
+from ..saves import Saves
 from ..wiring import create_builtin_executor, create_protocol, tell_user, wire
 from .framing import BadFrame, FrameReader
 from .inbox import incoming
@@ -58,8 +59,11 @@ async def run_session(
             def watch_process(process_id: int) -> None:
                 tasks.start_soon(_end_with, process_id, lifetime)
 
-            builtin = partial(create_builtin_executor, ending=ending, config_file=config_file, tell=tell_user(protocol))
-            session = wire(protocol, lifetime, watch_process, create_executor or builtin)
+            saves = Saves()
+            builtin = partial(
+                create_builtin_executor, ending=ending, config_file=config_file, tell=tell_user(protocol), saves=saves
+            )
+            session = wire(protocol, lifetime, watch_process, create_executor or builtin, saves)
             with ended_by_signals(asyncio.get_running_loop(), lifetime) if owns_process else nullcontext():
                 tasks.start_soon(_read, input_fd, protocol, lifetime)
                 code = await lifetime.wait()

@@ -310,3 +310,32 @@ def test_call_tells_on_stderr_what_of_a_workspace_does_not_count(place: Place) -
         f"openbuffer: {own}: sandbox.auto_allow = true would loosen the user's settings and does not count",
         f"openbuffer: {own}: roots is the user's to set, in their own openbuffer.toml",
     ]
+
+
+@confining
+@pytest.mark.contract("S9")
+async def test_what_our_tools_and_the_editor_write_meanwhile_is_not_taken_for_the_commands(place: Place) -> None:
+    place.config.write_text(ON)
+    line = "echo begun; while [ ! -e go ]; do sleep 0.05; done; echo planted > .npmrc; rm go"
+    saved = place.root / ".envrc"
+    async with place.server() as client:
+        call = {"name": "Shell", "arguments": {"command": line}, "workDoneToken": "bar"}
+        running = client.ask("openbuffer/callTool", call)
+        await client.expect(
+            lambda m: m.get("method") == "$/progress" and m["params"]["value"].get("message") == "begun"
+        )
+        await client.call("Write", {"filePath": ".mcp.json", "content": "{}\n"})
+        await client.call("Write", {"filePath": ".vscode/settings.json", "content": "{\r\n  old é\r\n}"})
+        edit = {"filePath": ".vscode/settings.json", "oldString": "old", "newString": "new"}
+        assert (await client.call("Edit", edit))["data"]["success"]
+        document = {"uri": saved.as_uri(), "version": 1, "languageId": "text", "text": "typed\n"}
+        client.notify("textDocument/didOpen", {"textDocument": document})
+        saved.write_text("typed\n")  # as an editor does it
+        client.notify("textDocument/didSave", {"textDocument": {"uri": saved.as_uri()}})
+        assert await client.alive()
+        (place.root / "go").touch()
+        told = (await client.answer(running))["result"]["data"]["output"]
+    assert told.count("Note:") == 1
+    assert ".npmrc" in told
+    assert sorted(os.listdir(place.root)) == [".envrc", ".mcp.json", ".vscode"]
+    assert (place.root / ".vscode" / "settings.json").read_bytes() == "{\r\n  new é\r\n}".encode()
