@@ -610,6 +610,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_shell_pipeline.py",
         "unit/test_shell_tool.py",
         "unit/test_sqlite_log.py",
+        "unit/test_sqlite_log_trouble.py",
     ),
     "X3": (
         "unit/test_event_records.py",
@@ -635,6 +636,8 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_shell_pipeline.py",
         "unit/test_shell_tool.py",
         "unit/test_sqlite_log.py",
+        "unit/test_sqlite_log_retention.py",
+        "unit/test_sqlite_log_trouble.py",
     ),
     "B1": (
         "e2e/test_bridge_documents.py",

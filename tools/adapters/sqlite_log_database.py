@@ -148,7 +148,8 @@ class LogDatabase:
                 check_same_thread=False,
             )
             try:
-                for pragma in _PRAGMAS:
+                is_new = os.stat(self.path).st_size == 0
+                for pragma in (*(_OF_A_NEW_ONE if is_new else ()), *_PRAGMAS):
                     connection.execute(f"PRAGMA {pragma}").fetchall()
                 bring_up_to_date(connection, self._migrations)
             except BaseException:
@@ -196,8 +197,10 @@ class DamagedLogError(LogUnavailableError):
     """The log was damaged and is out of the way by now."""
 
 
+_OF_A_NEW_ONE: Final = ("auto_vacuum = INCREMENTAL",)
+"""Has to come first, and would write to an old one at every opening."""
+
 _PRAGMAS: Final = (
-    "auto_vacuum = INCREMENTAL",  # counts for a new database only, and has to come first
     "journal_mode = WAL",
     "synchronous = NORMAL",
     f"journal_size_limit = {_WAL_MAX_BYTES}",

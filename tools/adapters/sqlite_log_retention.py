@@ -34,20 +34,21 @@ class Retention:
         Raises:
             sqlite3.Error: it cannot be changed now; there is an open transaction then, perhaps.
         """
-        if not self._is_too_much(connection):
+        oldest = connection.execute("SELECT at_ns FROM events ORDER BY id LIMIT 1").fetchone()
+        if oldest is None:
             return False
+        latest = time.time_ns() - self._max_age_ns
+        if oldest[0] >= latest:
+            if not self._is_too_large(connection):
+                return False
+            latest = None
         connection.execute("BEGIN IMMEDIATE")
-        removed = _remove_oldest(connection)
+        removed = _remove_oldest(connection, latest)
         connection.execute("COMMIT")
         connection.execute(f"PRAGMA incremental_vacuum({_PAGES_OF_A_STEP})").fetchall()
         return removed
 
-    def _is_too_much(self, connection: sqlite3.Connection) -> bool:
-        oldest = connection.execute("SELECT at_ns FROM events ORDER BY id LIMIT 1").fetchone()
-        if oldest is None:
-            return False
-        if oldest[0] < time.time_ns() - self._max_age_ns:
-            return True
+    def _is_too_large(self, connection: sqlite3.Connection) -> bool:
         size = used_bytes(connection)
         self._makes_room = size > self._max_bytes * (_LEAVE if self._makes_room else 1)
         return self._makes_room
@@ -61,10 +62,12 @@ def used_bytes(connection: sqlite3.Connection) -> int:
     return (pages - free) * size
 
 
-def _remove_oldest(connection: sqlite3.Connection) -> bool:
-    """Remove whole calls as far as can be: one of which a part is younger goes as well."""
+def _remove_oldest(connection: sqlite3.Connection, latest_ns: int | None) -> bool:
+    """Remove the calls of the oldest events (of those before ``latest_ns``), each as a whole."""
     rows = connection.execute(
-        "SELECT DISTINCT call FROM (SELECT call FROM events ORDER BY id LIMIT ?)", (_EVENTS_OF_A_STEP,)
+        "SELECT DISTINCT call FROM (SELECT call, at_ns FROM events ORDER BY id LIMIT ?1) "
+        "WHERE ?2 IS NULL OR at_ns < ?2",
+        (_EVENTS_OF_A_STEP, latest_ns),
     )
     calls = rows.fetchall()
     if not calls:
