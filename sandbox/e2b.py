@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 import anyio
 
 from .authority import Authority, AuthorityState
+from .e2b_output import CommandOutput
 from .e2b_worker import E2BSandbox, call, carries_bytes, optional_method, require_sandbox, sandbox_ids
 from .errors import (
     CommandTimeoutError,
@@ -31,7 +32,6 @@ from .limits import (
     FILE_TIMEOUT_S,
     PROVIDER_MARGIN_S,
     RESTORE_TIMEOUT_S,
-    RUN_OUTPUT_MAX_BYTES,
     TRANSFER_TIMEOUT_S,
 )
 from .port import (
@@ -67,7 +67,9 @@ class E2BSandboxClient:
     A restore gets the id of a snapshot, and its new worker from one of these: ``connector``, which must give the
     sandbox that has this very id; ``checkpoint_factory``, which makes a sandbox from the checkpoint of this id, and may
     give it an id of its own; or, with neither, the object's ``reconnect``, which is a connector. Each may block or be
-    a coroutine function. Without any there is no restore.
+    a coroutine function. Without any there is no restore. What is restored must fit what ``snapshot`` gives: ids of
+    sandboxes for a connector, of checkpoints for a factory. With the ``e2b`` package, whose ``create_snapshot`` makes
+    checkpoints, the factory is ``AsyncSandbox.create`` or ``Sandbox.create``.
     """
 
     filesystem: Final[Literal["separate"]] = "separate"
@@ -106,14 +108,14 @@ class E2BSandboxClient:
         absent: set[str] = set()
         if not carries_bytes(sandbox):
             absent |= {"read_bytes", "write_bytes"}
-        if optional_method(sandbox, *_SNAPSHOT_METHODS) is None:
+        if self._snapshot_method(sandbox) is None:
             absent.add("snapshot")
         if self._maker(sandbox) is None:
             absent.add("restore")
         return frozenset(absent)
 
     async def run(self, command: Command) -> RunResult:
-        """Run a line by the provider's shell. What it wrote to stderr comes after what it wrote to stdout.
+        """Run a line by the provider's shell. What is kept of its output is told by ``CommandOutput``.
 
         Raises:
             ExitCodeError: how it ended is not known.
@@ -121,9 +123,7 @@ class E2BSandboxClient:
             WorkerWithdrawnError: a restore runs, has failed, or took the worker away meanwhile.
             SandboxError: the provider failed otherwise.
         """
-        ended = await self._authority.ask(lambda sandbox: self._run(sandbox, command))
-        between = "\n" if ended.err and ended.out and not ended.out.endswith("\n") else ""
-        return _bounded(ended.exit_code, ended.out + between + ended.err)
+        return await self._authority.ask(lambda sandbox: self._run_captured(sandbox, command))
 
     async def read_file(self, path: str, *, max_bytes: int | None = None) -> str:
         """The text of a UTF-8 file. From a provider that gives text only, none that holds U+FFFD is taken.
@@ -216,6 +216,11 @@ class E2BSandboxClient:
     def _maker(self, sandbox: E2BSandbox) -> Callable[[str], object] | None:
         return self._checkpoint_factory or self._connector or optional_method(sandbox, "reconnect")
 
+    def _snapshot_method(self, sandbox: E2BSandbox) -> Callable[..., Any] | None:
+        # ``create_snapshot`` makes a checkpoint, whose id no connector knows: its restore could only fail.
+        connects = self._checkpoint_factory is None and self._maker(sandbox) is not None
+        return optional_method(sandbox, *_SNAPSHOT_METHODS[: 1 if connects else None])
+
     async def _restored(self, maker: Callable[[str], object], asked: str) -> E2BSandbox:
         made = await self._call(maker, asked)
         sandbox = require_sandbox(made)
@@ -230,7 +235,7 @@ class E2BSandboxClient:
         return sandbox
 
     async def _snapshot(self, sandbox: E2BSandbox) -> SnapshotRef:
-        method = optional_method(sandbox, *_SNAPSHOT_METHODS)
+        method = self._snapshot_method(sandbox)
         if method is None:
             raise absent_operation("snapshot")
         try:
@@ -239,11 +244,25 @@ class E2BSandboxClient:
             raise SandboxError(f"the sandbox made no snapshot that could be used: {_words(error)}") from error
         return SnapshotRef(_reference(answer))
 
-    async def _run(self, sandbox: E2BSandbox, command: Command) -> LineEnd:
+    async def _run_captured(self, sandbox: E2BSandbox, command: Command) -> RunResult:
+        output = CommandOutput(sandbox)
+        try:
+            ended = await self._run(sandbox, command, output.callbacks)
+        except CommandTimeoutError as error:
+            kept = output.captured()
+            raise CommandTimeoutError(str(error), output=kept.head + kept.tail) from error.__cause__
+        kept = output.captured(ended)
+        return RunResult(exit_code=ended.exit_code, output=kept.head + kept.tail, cut=kept.cut)
+
+    async def _run(self, sandbox: E2BSandbox, command: Command, callbacks: dict[str, Any] | None = None) -> LineEnd:
         try:
             with anyio.fail_after(command.timeout_s + PROVIDER_MARGIN_S):
                 result = await self._call(
-                    sandbox.commands.run, command.line, cwd=command.cwd, timeout=command.timeout_s
+                    sandbox.commands.run,
+                    command.line,
+                    cwd=command.cwd,
+                    timeout=command.timeout_s,
+                    **(callbacks or {}),
                 )
         except Exception as error:
             if tells_exit_code(error):
@@ -360,14 +379,6 @@ def _stream(ended: object, name: str) -> str:
     if not isinstance(text, str):
         raise SandboxAnswerError(f"the sandbox gave {type(text).__name__} as the command's {name}; it has ended")
     return text
-
-
-def _bounded(exit_code: int, output: str) -> RunResult:
-    half = RUN_OUTPUT_MAX_BYTES // 2
-    # Characters are counted, which is at most as much as bytes and needs no second copy.
-    if len(output) <= 2 * half:
-        return RunResult(exit_code=exit_code, output=output)
-    return RunResult(exit_code=exit_code, output=output[:half] + output[-half:], cut=True)
 
 
 def _run_failure(error: Exception, command: Command) -> SandboxError:

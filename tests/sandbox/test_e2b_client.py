@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import threading
+import tracemalloc
 from types import SimpleNamespace
 from typing import Any
 
@@ -211,6 +212,59 @@ async def test_cancelling_ends_the_waiting_for_a_coroutine_and_for_a_thread() ->
     stop.set()
 
 
+class Telling:
+    """A provider that tells output while it is produced, and then ends as it is told to."""
+
+    def __init__(self, pieces: list[tuple[str, Any]], end: Any) -> None:
+        self.pieces = pieces
+        self.end = end
+
+    def run(self, _line: str, *, on_stdout: Any, on_stderr: Any, retain_output: bool, **_named: Any) -> Any:
+        assert not retain_output
+        for stream, text in self.pieces:
+            {"out": on_stdout, "err": on_stderr}[stream](text)
+        if isinstance(self.end, BaseException):
+            raise self.end
+        return self.end
+
+
+@pytest.mark.contract("S4")
+async def test_output_that_is_told_while_it_is_produced_keeps_its_order() -> None:
+    pieces = [("out", "a\n"), ("err", "b\n"), ("out", "ü😋\n")]
+    for end in (SimpleNamespace(exit_code=3, stdout=None, stderr=None), CommandExitError(3, "kept all the same")):
+        result = await E2BSandboxClient(sandbox(commands=Telling(pieces, end))).run(command())
+        assert (result.exit_code, result.output, result.cut) == (3, "a\nb\nü😋\n", False)
+
+
+async def test_a_flood_is_bounded_while_it_is_produced() -> None:
+    end = SimpleNamespace(exit_code=0)
+    flood = [("out", "first\n"), *[("out", "y\n" * 32_000)] * 500, ("err", "last\n")]
+    tracemalloc.start()
+    try:
+        result = await E2BSandboxClient(sandbox(commands=Telling(flood, end))).run(command())
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert result.cut
+    assert result.output.startswith("first\n")
+    assert result.output.endswith("last\n")
+    assert len(result.output) <= 1024 * 1024
+    assert peak < 16 * 1024 * 1024
+
+
+async def test_what_a_command_wrote_before_its_time_was_up_is_not_lost() -> None:
+    client = E2BSandboxClient(sandbox(commands=Telling([("out", "so far\n")], TimeoutException("deadline"))))
+    with pytest.raises(CommandTimeoutError) as caught:
+        await client.run(command())
+    assert caught.value.output == "so far\n"
+
+
+async def test_a_piece_of_output_is_text() -> None:
+    client = E2BSandboxClient(sandbox(commands=Telling([("out", b"x")], SimpleNamespace(exit_code=0))))
+    with pytest.raises(SandboxError, match="gave bytes as a piece"):
+        await client.run(command())
+
+
 # --- files -----------------------------------------------------------------------------------------------------------
 
 
@@ -294,6 +348,13 @@ async def test_a_snapshot_is_named_by_what_the_provider_gives(answer: object, re
     for name in ("snapshot", "create_snapshot"):
         client = E2BSandboxClient(sandbox(**{name: lambda: answer}))
         assert await client.snapshot() == SnapshotRef(reference)
+
+
+async def test_a_checkpoint_is_not_taken_where_a_connector_could_not_restore_it() -> None:
+    able = sandbox(create_snapshot=lambda: "checkpoint", reconnect=lambda _id: None)
+    assert "snapshot" in E2BSandboxClient(able).absent_operations
+    assert "snapshot" in E2BSandboxClient(able, connector=print).absent_operations
+    assert "snapshot" not in E2BSandboxClient(able, checkpoint_factory=print).absent_operations
 
 
 @pytest.mark.parametrize("answer", [None, "", " ", 3, True, b"kept", SimpleNamespace(), SimpleNamespace(snapshot_id=3)])
