@@ -51,14 +51,19 @@ async def os_sandbox(base: Path) -> AsyncGenerator[Place]:
     client.close()
 
 
-def e2b_over(commands: object, files: object) -> Callable[[Path], AbstractAsyncContextManager[Place]]:
+def e2b_over(
+    commands: BlockingCommands | AsyncCommands, files: object
+) -> Callable[[Path], AbstractAsyncContextManager[Place]]:
     @asynccontextmanager
     async def place(base: Path) -> AsyncGenerator[Place]:
         root = base / "ws"
         root.mkdir()
         sandbox = HostSandbox(root, commands, files)
         client = E2BSandboxClient(sandbox, checkpoint_factory=sandbox.from_checkpoint)
-        yield Place(client, str(root))
+        try:
+            yield Place(client, str(root))
+        finally:
+            commands.stop()
 
     return place
 

@@ -39,6 +39,15 @@ class Result:
 
 
 class BlockingCommands:
+    """``stop`` ends what still runs and nobody waits for: its thread would hold up the end of the tests."""
+
+    def __init__(self) -> None:
+        self._running: set[int] = set()
+
+    def stop(self) -> None:
+        for pid in tuple(self._running):
+            os.killpg(pid, signal.SIGKILL)
+
     def run(self, cmd: str, *, cwd: str, timeout: float) -> Result:
         process = subprocess.Popen(
             ["/bin/sh", "-c", cmd],
@@ -48,12 +57,15 @@ class BlockingCommands:
             stderr=subprocess.PIPE,
             start_new_session=True,
         )
+        self._running.add(process.pid)
         try:
             out, err = process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
             raise TimeoutException("context deadline exceeded") from None
+        finally:
+            self._running.discard(process.pid)
         return ended(process.returncode, out, err)
 
 
@@ -88,13 +100,31 @@ class TextFiles:
 
 
 class AsyncCommands:
+    def stop(self) -> None:
+        """Cancelling has ended what ran."""
+
     async def run(self, cmd: str, *, cwd: str, timeout: float) -> Result:
+        process = await anyio.open_process(
+            ["/bin/sh", "-c", cmd], cwd=cwd, stdin=subprocess.DEVNULL, start_new_session=True
+        )
+        told: dict[str, bytes] = {}
         try:
             with anyio.fail_after(timeout):
-                done = await anyio.run_process(["/bin/sh", "-c", cmd], cwd=cwd, stdin=subprocess.DEVNULL, check=False)
+                async with anyio.create_task_group() as tasks:
+                    for name, stream in (("out", process.stdout), ("err", process.stderr)):
+                        tasks.start_soon(self._drain, stream, told, name)
+                code = await process.wait()
         except TimeoutError:
             raise TimeoutException("context deadline exceeded") from None
-        return ended(done.returncode, done.stdout, done.stderr)
+        finally:
+            with anyio.CancelScope(shield=True):
+                if process.returncode is None:
+                    os.killpg(process.pid, signal.SIGKILL)
+                await process.aclose()
+        return ended(code, told["out"], told["err"])
+
+    async def _drain(self, stream: Any, told: dict[str, bytes], name: str) -> None:
+        told[name] = b"".join([chunk async for chunk in stream])
 
 
 class AsyncFiles:
