@@ -78,8 +78,6 @@ class ContainerSandboxClient:
     ``workspace`` is the directory in the container that is meant for files.
     """
 
-    filesystem: Final[Literal["separate"]] = "separate"
-
     def __init__(
         self, living: LivingContainer, *, workspace: str, environment: Mapping[str, str], owned: bool = True
     ) -> None:
@@ -153,6 +151,11 @@ class ContainerSandboxClient:
         client = cls(living, workspace=workspace, environment=given, owned=False)
         await client._look(may_open=False)
         return client
+
+    @property
+    def filesystem(self) -> Literal["separate"]:
+        """Its files are its own."""
+        return "separate"
 
     @property
     def container_id(self) -> str:

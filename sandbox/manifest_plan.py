@@ -97,8 +97,38 @@ def make_plan(client: SandboxClient, manifest: WorkspaceManifest, host_files: Ho
         ManifestRefusedError: the manifest asks for what cannot be done, read or enforced.
     """
     _require_controls(client, manifest)
+    return _plan(manifest, host_files, _abilities(client))
+
+
+def rehearse(manifest: WorkspaceManifest, host_files: HostFiles | None) -> Plan:
+    """The steps for a client that can do everything but mount; for looking at them only. Blocks.
+
+    Raises:
+        ManifestRefusedError: the manifest asks for what cannot be read, or cannot be in one workspace.
+    """
+    return _plan(manifest, host_files, _Abilities(streams=True, any_bytes=True, mounts=None))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Abilities:
+    streams: bool
+    any_bytes: bool
+    mounts: MountsStorage | None
+
+
+def _abilities(client: SandboxClient) -> _Abilities:
+    streams = find_manifest_operation(client, WritesStreams) is not None
+    many = find_manifest_operation(client, WritesManyFiles) is not None
+    return _Abilities(
+        streams=streams,
+        any_bytes=streams or many or find_operation(client, WritesBytes) is not None,
+        mounts=find_manifest_operation(client, MountsStorage),
+    )
+
+
+def _plan(manifest: WorkspaceManifest, host_files: HostFiles | None, abilities: _Abilities) -> Plan:
     plan = Plan()
-    planner = _Planner(client, host_files)
+    planner = _Planner(host_files, abilities)
     for path, entry in manifest.entries.items():
         try:
             plan.entries.append(planner.planned(path, entry, plan.paths))
@@ -127,15 +157,9 @@ def permissions_of(entry: Entry) -> int | None:
 
 
 class _Planner:
-    def __init__(self, client: SandboxClient, host_files: HostFiles | None) -> None:
+    def __init__(self, host_files: HostFiles | None, abilities: _Abilities) -> None:
         self._host_files = host_files
-        self._mounts = find_manifest_operation(client, MountsStorage)
-        self._streams = find_manifest_operation(client, WritesStreams) is not None
-        self._bytes = (
-            self._streams
-            or find_operation(client, WritesBytes) is not None
-            or find_manifest_operation(client, WritesManyFiles) is not None
-        )
+        self._can = abilities
         self._left = FILES_MAX
 
     def planned(self, path: str, entry: Entry, paths: PathTable) -> PlannedEntry:
@@ -155,7 +179,7 @@ class _Planner:
         if isinstance(entry, GitRepository):
             return CloneRepository(path, entry)
         if isinstance(entry, MOUNTS):
-            return Mount(path, entry, supported=self._mounts is not None and self._mounts.can_mount(entry))
+            return Mount(path, entry, supported=self._can.mounts is not None and self._can.mounts.can_mount(entry))
         return MakeDirectory(path)
 
     def _local_directory(self, path: str, entry: LocalDirectory, paths: PathTable) -> PlannedEntry:
@@ -179,18 +203,18 @@ class _Planner:
         return self._host_files
 
     def _usable(self, files: HostFiles, file: HostEntry) -> HostEntry:
-        if not self._streams and file.size > WHOLE_MAX_BYTES:
+        if not self._can.streams and file.size > WHOLE_MAX_BYTES:
             raise HostFileError(
                 f"{shown(file.handle)} has {file.size:,} bytes, and this sandbox takes files only whole, of at most "
                 f"{WHOLE_MAX_BYTES:,}; bring it in by a command, or use a sandbox that takes streams"
             )
-        if not self._bytes:
+        if not self._can.any_bytes:
             _require_text(files, file)
         return file
 
     def _require_usable(self, content: bytes) -> None:
         try:
-            if not self._bytes:
+            if not self._can.any_bytes:
                 content.decode()
         except UnicodeDecodeError:
             raise HostFileError(_NOT_TEXT) from None

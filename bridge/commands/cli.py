@@ -32,6 +32,15 @@ examples:
 exit code: 0 the tool did it, 1 it says why not, 2 it could not run, 130 stopped by Ctrl-C
 """
 
+_APPLY_EXAMPLES: Final = """\
+examples:
+  openbuffer workspace apply workspace.yaml --sandbox memory
+  openbuffer workspace apply workspace.yaml --sandbox podman --image debian:12
+  openbuffer workspace apply - --sandbox docker:my-container < workspace.json
+
+exit code: 0 all of it is there, 1 the manifest is refused, failed or has mounts that cannot be made, 2 it could not run
+"""
+
 _CONFIG_HELP: Final = """\
 TOML or JSON file to use instead of openbuffer/openbuffer.toml in $XDG_CONFIG_HOME or ~/.config; README.md has its keys
 """
@@ -92,7 +101,39 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument(
         "--editor", choices=("headless", "nvim"), default="headless", help="the editor to use; default: headless"
     )
+
+    workspace = commands.add_parser("workspace", help="fill a sandbox's workspace")
+    apply = workspace.add_subparsers(dest="workspace_command", metavar="COMMAND", required=True).add_parser(
+        "apply",
+        help="make what a manifest says",
+        epilog=_APPLY_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    _add_apply_arguments(apply)
     return parser
+
+
+def _add_apply_arguments(apply: argparse.ArgumentParser) -> None:
+    apply.add_argument("file", metavar="FILE", help="the manifest, YAML or JSON; - reads it from stdin")
+    apply.add_argument(
+        "--sandbox",
+        required=True,
+        metavar="NAME",
+        help="docker or podman: a new container; docker:ID or podman:ID: one that runs; memory: only tell what it says",
+    )
+    apply.add_argument("--image", metavar="IMAGE", help="what a new container is made from; it is not downloaded")
+    apply.add_argument("--network", action="store_true", help="give a new container a network; clones need one")
+    apply.add_argument(
+        "--local",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="a further directory that local entries may be in, besides the manifest's own",
+    )
+    apply.add_argument("--root", default="/workspace", metavar="DIR", help="the workspace in the sandbox; /workspace")
+    apply.add_argument("--json", action="store_true", help="print what became of the entries as one JSON object")
 
 
 def _dispatch(arguments: argparse.Namespace) -> int:
@@ -124,6 +165,20 @@ def _dispatch(arguments: argparse.Namespace) -> int:
             from .demo import demo  # noqa: PLC0415  see the module
 
             return demo(arguments.editor)
+        case "workspace":
+            from .workspace import Order, apply  # noqa: PLC0415  see the module
+
+            return apply(
+                Order(
+                    file=arguments.file,
+                    sandbox=arguments.sandbox,
+                    image=arguments.image,
+                    network=arguments.network,
+                    local=arguments.local,
+                    root=arguments.root,
+                    as_json=arguments.json,
+                )
+            )
         case _:
             _parser().print_help(sys.stderr)
             return EXIT_USAGE
