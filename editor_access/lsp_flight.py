@@ -95,6 +95,7 @@ class EditFlight:
         self._reply: Reply | None = None
         self._held: Document | None = None
         self._before_held: tuple[str, ...] | None = None
+        self._last_text = None if slot.open is None or len(slot.open.buffer) >= _LARGE_CHARS else slot.open.buffer.text
         self._is_perhaps_gone = False
         self._unsent = False
 
@@ -127,7 +128,7 @@ class EditFlight:
             self._held = opened.snapshot(self._path)
             return
         # An editor may have made it in a wrong place, which its user can take back before anybody wakes.
-        self._is_perhaps_gone = self._is_perhaps_gone or verdict == "unclear"
+        self._is_perhaps_gone = self._is_perhaps_gone or verdict == "unclear" or self._came_with(opened)
         if not (self._checks_versions and opened.generation == self._generation) or self._lacks(opened):
             # Else hardly anything was changed in between, and some tell the edit itself in several messages.
             self._before_held = opened.buffer.pieces()
@@ -153,6 +154,16 @@ class EditFlight:
         """What is told of the edit by this state; None where it is not in it, which is quickly seen."""
         buffer, intended = opened.buffer, self._intended
         return intended.judge(buffer.text) if buffer.has_in_a_line(intended.longest_line) else None
+
+    def _came_with(self, opened: OpenDocument) -> bool:
+        """Whether this state may differ from the last one by the edit in a wrong place, beside what was typed before.
+
+        Not looked at in large texts, where it takes too long at every key.
+        """
+        if len(opened.buffer) >= _LARGE_CHARS:
+            return False
+        before, self._last_text = self._last_text, opened.buffer.text
+        return before is not None and self._intended.may_have_come_between(before, self._last_text)
 
     def _lacks(self, opened: OpenDocument) -> bool:
         """Whether nothing of the edit is in the text, as far as that is told quickly."""

@@ -56,6 +56,16 @@ class IntendedEdit:
         base = self._plain.base
         return holds_edits(base, minimal_edits(base, before), after)
 
+    def may_have_come_between(self, before: str, after: str) -> bool:
+        """Whether what two states differ by may be the edit, in a wrong place; for the base, ``judge`` asks this.
+
+        What was typed before tells nothing then: a short text is known by how much longer the text got.
+        """
+        old, new = self._between(before, after)
+        if not self.is_distinctive and (not self._longest_new or len(new) - len(old) != self._growth):
+            return False
+        return new.count(self._longest_new) > old.count(self._longest_new)
+
     def judge(self, text: str) -> Verdict:
         """Whether ``text`` holds every hunk, provably lacks them, or was changed in a way that may be the edit."""
         if text == self._base:
@@ -84,18 +94,15 @@ class IntendedEdit:
 
         A short one says little, for anybody types a letter, unless the text got exactly as long as it should.
         """
-        old, new = self._between(text)
-        if not self.is_distinctive and (not self._longest_new or len(new) - len(old) != self._growth):
-            return False
-        return new.count(self._longest_new) > old.count(self._longest_new)
+        return self.may_have_come_between(self._base, text)
 
-    def _between(self, text: str) -> tuple[str, str]:
-        """The base and the text, both without what they begin and end with alike and is too far from the rest."""
+    def _between(self, before: str, after: str) -> tuple[str, str]:
+        """The two, both without what they begin and end with alike and is too far from the rest."""
         around = 2 * len(self._longest_new) + 2
-        start = common_prefix(self._base, text)
-        tail = common_suffix(self._base, text, limit=min(len(self._base), len(text)) - start)
+        start = common_prefix(before, after)
+        tail = common_suffix(before, after, limit=min(len(before), len(after)) - start)
         start, tail = max(start - around, 0), max(tail - around, 0)
-        old, new = self._base[start : len(self._base) - tail], text[start : len(text) - tail]
+        old, new = before[start : len(before) - tail], after[start : len(after) - tail]
         return plain_line_ends(old), plain_line_ends(new)
 
 

@@ -213,6 +213,24 @@ FAULTS: dict[str, tuple[Setting, list[list[Step]]]] = {
             for first, then in itertools.product(TURNS, TURNS)
         ],
     ),
+    "a short edit that was made in a wrong place, beside what was typed while its user was asked": (
+        Setting(
+            temperament=Temperament(stale="applied", checks="last_sent", asks_user=True),
+            encoding="utf-8",
+            ends_with_newline=False,
+            latencies=(-40,),
+        ),
+        [
+            [
+                (0, World.agent_edits, 0, 0),
+                (0, World.agent_edits, 0, 0),
+                (-3100, World.user_types, 0, 0),
+                (0, World.command_adds, 0, 0),
+                (turns, World.user_answers, 0, 1),
+            ]
+            for turns in TURNS
+        ],
+    ),
     "an editor that says that it saved, and did not": (
         Setting(rich=replace(RICH, apply_edit=False), rich_temperament=RichTemperament(acts=False, says="done")),
         [[(-30, World.agent_edits, 0, 1)]],
