@@ -18,6 +18,7 @@ from .contract import (
     ToolContext,
     ToolResult,
     TraceContext,
+    UrlTarget,
     create_function_tool,
     create_pydantic_tool,
 )
@@ -66,6 +67,7 @@ __all__ = [
     "ToolResultError",
     "ToolSchema",
     "TraceContext",
+    "UrlTarget",
     "create_function_tool",
     "create_pydantic_tool",
 ]

@@ -175,8 +175,28 @@ class CommandTarget:
         return self.command
 
 
-Target: TypeAlias = FileTarget | CommandTarget
-"""What a plan is about; grows by one member per kind (URL) when its tool is built."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UrlTarget:
+    """A request over the network, before any byte of it is sent: where to, and how.
+
+    ``url`` is absolute, http or https, without credentials and without a fragment. ``host`` is what it is sent to, as
+    rules compare it: lower case, ASCII (IDNA), no dot at the end, an IPv6 address in brackets. ``port`` is never left
+    open. A redirect to another place is a target of its own.
+    """
+
+    url: str
+    host: str
+    port: int
+    method: str = "GET"
+
+    @property
+    def subject(self) -> str:
+        """What is judged, for a message."""
+        return self.url
+
+
+Target: TypeAlias = FileTarget | CommandTarget | UrlTarget
+"""What a plan is about; grows by one member per kind when its tool is built."""
 
 
 @dataclass(frozen=True, slots=True)
