@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 Match: TypeAlias = Literal["yes", "maybe", "no"]
 
-_WORDS_MAX: Final = 400
+WORDS_MAX: Final = 400
+"""Of a command; what is behind them is not known."""
+
+_PLACES_MAX: Final = 50
 _PATTERN_MAX_WORDS: Final = 64
 _OPERATORS: Final = frozenset(";&|<>()`\n")
 
@@ -72,10 +75,12 @@ class CommandPattern:
         parts = _parts(body)
         if is_open or (len(parts) > 1 and parts[-1].is_any_words):
             parts = [*parts[: len(parts) if is_open else -1], _ANY]
-        if not parts or parts[0].is_any_words:
-            raise CommandPatternError("begin with the name of a program, or leave the brackets out for every command")
+        if all(part.is_any_words for part in parts):
+            raise CommandPatternError("names no word; leave the brackets out for every command")
         if len(parts) > _PATTERN_MAX_WORDS:
             raise CommandPatternError(f"has more than {_PATTERN_MAX_WORDS} words")
+        if folds:
+            parts[0] = _Part(tuple(chunk.casefold() for chunk in parts[0].chunks))
         self._parts = tuple(parts)
         self._literals = tuple(part.chunks[0] for part in self._parts if part.literal is not None)
         self._names_path = "/" in "".join(parts[0].chunks)
@@ -103,18 +108,23 @@ class CommandPattern:
         exact = [word.is_exact for word in words]
         if self._walk(texts, exact, guesses=False):
             return "yes"
-        if all(exact) and len(texts) <= _WORDS_MAX:
+        if all(exact) and len(texts) <= WORDS_MAX:
             return "no"
         return "maybe" if self._walk(texts, exact, guesses=True) else "no"
 
-    def occurs_in(self, crude: Sequence[str]) -> bool:
-        """Whether it may be in a line of which only the words are known, and not what they are to each other."""
-        texts = [self._folded(text if self._names_path else posixpath.basename(text)) for text in crude]
-        first = self._parts[0]
-        rest = self._parts[1:]
-        places = [at for at, text in enumerate(texts) if first.fits(text)][:_WORDS_MAX]
+    def occurs_in(self, words: Sequence[str], names: Sequence[str]) -> bool:
+        """Whether it may be in a line of which only the words are known, and not what they are to each other.
+
+        ``names`` are the words without directories.
+        """
+        first, *rest = self._parts
+        texts = words if self._names_path else names
+        if first.literal is not None and not self._folds:
+            places = _places_of(first.literal, texts)
+        else:
+            places = [at for at, text in enumerate(texts) if first.fits(self._folded(text))][:_PLACES_MAX]
         for at in places:
-            following = iter(crude[at + 1 : at + 1 + _WORDS_MAX])
+            following = iter(words[at + 1 : at + 1 + WORDS_MAX])
             if all(part.is_any_words or any(part.fits(text) for text in following) for part in rest):
                 return True
         return False
@@ -125,9 +135,9 @@ class CommandPattern:
     def _walk(self, texts: Sequence[str], exact: Sequence[bool], *, guesses: bool) -> bool:
         """Go through words and parts together; ``guesses``: unknown words are what would fit."""
         parts = self._parts
-        cut = len(texts) > _WORDS_MAX
+        cut = len(texts) > WORDS_MAX
         places = {0}
-        for text, is_exact in zip(texts[:_WORDS_MAX], exact, strict=False):
+        for text, is_exact in zip(texts[:WORDS_MAX], exact, strict=False):
             following: set[int] = set()
             for at in self._opened(places):
                 part = parts[at] if at < len(parts) else None
@@ -157,6 +167,19 @@ class CommandPattern:
                 at += 1
                 found.add(at)
         return found
+
+
+def _places_of(text: str, texts: Sequence[str]) -> list[int]:
+    """Where a word stands among others: the first few places."""
+    places: list[int] = []
+    at = -1
+    while len(places) < _PLACES_MAX:
+        try:
+            at = texts.index(text, at + 1)
+        except ValueError:
+            break
+        places.append(at)
+    return places
 
 
 _ANY: Final = _Part(("", ""))

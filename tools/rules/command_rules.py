@@ -8,12 +8,12 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from .command_pattern import WORDS_MAX, CommandPattern
 from .looked_through import RunLine, look_through
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from .command_pattern import CommandPattern
     from .grammar import Rule
     from .looked_through import RunCommand
     from .shell_words import Word
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 STEPS_MAX: Final = 30_000
 """How many comparisons of a rule with a command a line may take."""
 
+_CRUDE_MAX_CHARS: Final = 256 * 1024
 _CRUDE: Final = re.compile(r"[^\s;&|(){}<>`$\"'\\=,]+")
 
 
@@ -43,7 +44,6 @@ class CommandRules:
     def __init__(self, rules: Sequence[tuple[Rule, CommandPattern]]) -> None:
         self._by_program: dict[str, list[tuple[Rule, CommandPattern]]] = {}
         self._others: list[tuple[Rule, CommandPattern]] = []
-        self._all = list(rules)
         for rule, pattern in rules:
             if pattern.program is None:
                 self._others.append((rule, pattern))
@@ -51,7 +51,7 @@ class CommandRules:
                 self._by_program.setdefault(pattern.program, []).append((rule, pattern))
 
     def __bool__(self) -> bool:
-        return bool(self._all)
+        return bool(self._by_program or self._others)
 
     def about(self, program: str) -> Iterator[tuple[Rule, CommandPattern]]:
         """Those that may be about a program of this name."""
@@ -60,9 +60,13 @@ class CommandRules:
             yield from self._by_program.get(folded, ())
         yield from self._others
 
-    def all(self) -> Iterator[tuple[Rule, CommandPattern]]:
-        """All of them."""
-        return iter(self._all)
+    def about_any(self, programs: set[str]) -> Iterator[tuple[Rule, CommandPattern]]:
+        """Those that may be about a program of one of these names."""
+        known = programs.union(program.casefold() for program in programs)
+        for program, pairs in self._by_program.items():
+            if program in known:
+                yield from pairs
+        yield from self._others
 
 
 @dataclass(slots=True)
@@ -98,7 +102,7 @@ class JudgedLine:
         possible: Finding | None = None
         for command in every_command(self._run.commands):
             for words in command.readings:
-                for rule, pattern in self._about(rules, words[0]):
+                for rule, pattern in self._about(rules, words):
                     match = pattern.restricts(words)
                     if match == "yes":
                         return Finding(rule, certain=True, command=shown(command.words))
@@ -108,21 +112,20 @@ class JudgedLine:
             return found
         return possible
 
-    def _about(self, rules: CommandRules, program: Word) -> Iterator[tuple[Rule, CommandPattern]]:
+    def _about(self, rules: CommandRules, words: Sequence[Word]) -> Iterator[tuple[Rule, CommandPattern]]:
         # A program that is not known is a doubt already, and what stands there as words is looked at then.
-        found = rules.about(posixpath.basename(program.text)) if program.is_exact else rules.about("")
+        found = rules.about(posixpath.basename(words[0].text)) if words[0].is_exact else rules.about("")
         for each in found:
-            self._step()
+            self._step(1 + min(len(words), WORDS_MAX) // 10)
             yield each
 
     def _among_words(self, rules: CommandRules) -> Finding | None:
         words = _crude_words(self.line)
-        programs = {posixpath.basename(word) for word in words}
-        for program in programs:
-            for rule, pattern in rules.about(program):
-                self._step()
-                if pattern.occurs_in(words):
-                    return Finding(rule, certain=True, command=program)
+        names = [posixpath.basename(word) for word in words]
+        for rule, pattern in rules.about_any(set(names)):
+            self._step(1 + len(words) // 1_000)
+            if pattern.occurs_in(words, names):
+                return Finding(rule, certain=True, command=pattern.program or pattern.text)
         return None
 
     def allowed_by(self, rules: CommandRules) -> Rule | str:
@@ -158,8 +161,8 @@ class JudgedLine:
             own = own or found
         return own
 
-    def _step(self) -> None:
-        self._steps += 1
+    def _step(self, weight: int = 1) -> None:
+        self._steps += weight
         if self._steps > STEPS_MAX:
             raise TooMuchToJudgeError
 
@@ -188,8 +191,8 @@ def _looked_through(line: str) -> RunLine:
 def _crude_words(line: str) -> list[str]:
     """What looks like words in a line that is not understood: as it stands, and with quotes taken away."""
     plain = re.sub(r"\\\n|['\"\\]", "", line)
-    words = _CRUDE.findall(line)
-    return words if plain == line else [*words, *_CRUDE.findall(plain)]
+    words = _CRUDE.findall(line[:_CRUDE_MAX_CHARS])
+    return words if plain == line else [*words, *_CRUDE.findall(plain[:_CRUDE_MAX_CHARS])]
 
 
 def is_posix_shell(argv: Sequence[str]) -> bool:

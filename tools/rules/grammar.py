@@ -85,7 +85,9 @@ def parse_rule(text: str, verdict: Verdict, source: Source, *, folds_programs: b
         raise _expected(text, "is no rule; expected is TOOL, TOOL(PATTERN), CAPABILITY or CAPABILITY(PATTERN)")
     subject, inside = found.group(1), found.group(2)
     _check_name(text, subject)
-    subject = "SHELL" if subject in _COMMAND_TOOLS else subject
+    if subject in _COMMAND_TOOLS:
+        # One tool under two names; what is not allowed to it is not allowed to another tool that runs commands.
+        subject = "Shell" if verdict == "allow" else "SHELL"
     rule = Rule(verdict, text.strip(), source, subject)
     if inside is None:
         return rule
@@ -94,7 +96,7 @@ def parse_rule(text: str, verdict: Verdict, source: Source, *, folds_programs: b
         raise _expected(text, f"has nothing in its brackets; {subject} without brackets means all of it")
     if subject in _PATH_TOOLS or subject in {"FILE_READ", "FILE_WRITE"}:
         return Rule(verdict, rule.text, source, subject, path=_checked_path(text, inside))
-    if subject == "SHELL":
+    if subject in {"Shell", "SHELL"}:
         return _command_rule(rule, inside, folds=folds_programs and verdict != "allow")
     if subject in _NETWORK_TOOLS or subject == "NETWORK":
         return _domain_rule(rule, inside)

@@ -226,7 +226,7 @@ class RulePolicy:
         file = FileTarget(path=path, access=access)
         for verdict in VERDICTS:
             rules = self._sets[verdict]
-            rule = rules.whole("", access) or rules.paths.find("", file)
+            rule = rules.whole("", access) or rules.paths.find("Write" if each.access == "write" else "Read", file)
             if rule is not None:
                 return Decision(verdict, f"its redirection to {printable(path)} is one by the {rule}")
         return None
@@ -250,7 +250,7 @@ class _RuleSet:
 
     def whole(self, tool: str, capability: Capability | None) -> Rule | None:
         """The rule about every call of a tool, or of its capability."""
-        for key in ("", "SHELL" if capability is Capability.SHELL else tool, str(capability or "")):
+        for key in ("", "Shell" if tool == "Bash" else tool, str(capability or "")):
             if (rule := self._whole.get(key)) is not None:
                 return rule
         return None
