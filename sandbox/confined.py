@@ -95,12 +95,15 @@ class ConfinedCommand:
         """Once it is closed: whether bwrap ended before the command could begin, without being told to."""
         return self._was_started and not self._was_set_up and not self._was_told_to_end
 
-    def terminate(self) -> None:
+    def terminate(self) -> bool:
         """Send SIGTERM to every process inside; the command is in a session of its own, which no group reaches."""
         self._was_told_to_end = True
-        for process_id in _in_pid_namespace_of(self._first_process_id) if self._is_alive() else ():
+        inside = _in_pid_namespace_of(self._first_process_id) if self._is_alive() else []
+        for process_id in inside:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(process_id, signal.SIGTERM)
+                os.kill(process_id, signal.SIGCONT)  # one that is stopped sees the signal only when it goes on
+        return bool(inside)
 
     def wait_until_empty(self) -> None:
         """Wait until the first process has ended, with which the kernel ends and reaps every other one inside."""

@@ -125,8 +125,11 @@ class WrappedCommand(Protocol):
         """Called at once after the start, from the thread that started it, which stays until the process has ended."""
         ...
 
-    def terminate(self) -> None:
-        """Ask what runs inside to end (SIGTERM), where a signal to the outer group does not reach it."""
+    def terminate(self) -> bool:
+        """Ask what runs inside to end (SIGTERM), where a signal to the outer group does not reach it.
+
+        Returns whether anything was asked; if nothing was, the outer group gets the signal.
+        """
         ...
 
     def wait_until_empty(self) -> None:

@@ -26,8 +26,9 @@ class Unconfined:
         """Nothing is set up that could fail."""
         return False
 
-    def terminate(self) -> None:
+    def terminate(self) -> bool:
         """Signals to its group reach it."""
+        return False
 
     def wait_until_empty(self) -> None:
         """Nothing stands between it and the host."""

@@ -130,16 +130,11 @@ class RunningCommand:
     def end(self, why: Literal["timed_out", "cancelled"]) -> None:
         """Ask it to end, and kill it when it does not; gives up only on what a kill does not end."""
         grace_s = _CANCELLED_GRACE_S if why == "cancelled" else _GRACE_S
-        gone = False
-        if self._wrapped is not None:
-            # A signal to what stands around the command could take the command's time to end from it.
-            self._wrapped.terminate()
-            gone = self._gone_within(grace_s / 2)
-        if not gone:
+        # A signal to what stands around the command would take the command's time to end from it.
+        if self._wrapped is None or not self._wrapped.terminate():
             # One that is stopped sees the signal only when it goes on.
             self._relatives.send(signal.SIGTERM, signal.SIGCONT)
-            gone = self._gone_within(grace_s if self._wrapped is None else grace_s / 2)
-        if not gone:
+        if not self._gone_within(grace_s):
             self._kill()
         self._read_present()
         if self._wrapped is not None:

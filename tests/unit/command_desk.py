@@ -67,8 +67,9 @@ class PretendedCommand:
         assert process_id > 0
         self.client.happened.append("started")
 
-    def terminate(self) -> None:
+    def terminate(self) -> bool:
         self.client.happened.append("told to end")
+        return False
 
     def wait_until_empty(self) -> None:
         self.client.happened.append("empty")

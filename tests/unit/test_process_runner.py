@@ -324,8 +324,9 @@ def test_only_the_standard_descriptors_and_those_that_are_passed_are_inherited(t
         def started(self, process_id: int) -> None:
             self.events.append(process_id)
 
-        def terminate(self) -> None:
+        def terminate(self) -> bool:
             self.events.append("terminate")
+            return True
 
         def wait_until_empty(self) -> None:
             self.events.append("wait")
@@ -360,8 +361,9 @@ def test_what_wraps_the_command_ends_it_before_the_group_is_signalled() -> None:
         def started(self, process_id: int) -> None:
             self.pid = process_id
 
-        def terminate(self) -> None:
+        def terminate(self) -> bool:
             os.kill(self.pid, signal.SIGUSR1)
+            return True
 
         def wait_until_empty(self) -> None:
             self.empty = alive([self.pid]) == set()
@@ -369,6 +371,26 @@ def test_what_wraps_the_command_ends_it_before_the_group_is_signalled() -> None:
     wrapping = Wrapping()
     ended = run_line("trap 'exit 9' USR1; while :; do sleep 0.05; done", timeout_s=0.4, wrapped=wrapping)
     assert (ended.how, ended.exit_code, wrapping.empty) == ("timed_out", 9, True)
+
+
+@pytest.mark.contract("S2")
+@pytest.mark.parametrize(("was_asked", "number"), [(True, signal.SIGKILL), (False, signal.SIGTERM)])
+def test_a_signal_to_what_stands_around_a_command_that_was_asked_does_not_cut_its_time_short(
+    was_asked: bool, number: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Wrapping:
+        pass_fds = ()
+
+        def started(self, process_id: int) -> None: ...
+
+        def terminate(self) -> bool:
+            return was_asked
+
+        def wait_until_empty(self) -> None: ...
+
+    monkeypatch.setattr(running, "_GRACE_S", 0.2)
+    ended = run_line("exec sleep 300", timeout_s=0.2, wrapped=Wrapping())
+    assert (ended.how, ended.signal) == ("timed_out", number)
 
 
 def test_what_wraps_the_command_may_fail_at_the_start_and_nothing_runs_on() -> None:
