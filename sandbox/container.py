@@ -29,6 +29,7 @@ from .container_argv import (
     WRITE_SCRIPT,
     ContainerLimits,
     ContainerSetup,
+    allow_processes_argv,
     exec_argv,
     open_places_argv,
 )
@@ -79,15 +80,20 @@ class ContainerSandboxClient:
     """
 
     def __init__(
-        self, living: LivingContainer, *, workspace: str, environment: Mapping[str, str], owned: bool = True
+        self,
+        living: LivingContainer,
+        *,
+        workspace: str,
+        environment: Mapping[str, str],
+        limits: ContainerLimits | None = None,
     ) -> None:
         self.workspace = workspace
         self._living = living
         self._engine_environment = environment
-        self._owned = owned
+        self._limits = limits
         self._variables: dict[str, str] = {}
         self._absent: frozenset[str] = frozenset()
-        self._closed = False
+        self._closed = ""
 
     @classmethod
     async def create(
@@ -122,7 +128,7 @@ class ContainerSandboxClient:
             limits=limits or ContainerLimits(),
         )
         living = await make_container(engine, setup, given)
-        client = cls(living, workspace=workspace, environment=given)
+        client = cls(living, workspace=workspace, environment=given, limits=setup.limits)
         try:
             await client._look(may_open=True)
         except BaseException:
@@ -148,7 +154,7 @@ class ContainerSandboxClient:
         """
         given = dict(os.environ) if environment is None else dict(environment)
         living = await require_running(engine, container, given)
-        client = cls(living, workspace=workspace, environment=given, owned=False)
+        client = cls(living, workspace=workspace, environment=given)
         await client._look(may_open=False)
         return client
 
@@ -302,13 +308,13 @@ class ContainerSandboxClient:
 
     async def close(self) -> None:
         """End the container and all that runs in it, unless it was to be kept or is somebody else's."""
-        self._closed = True
+        self._closed = self._closed or "this sandbox has been closed; make a new one"
         await end_container(self._living, self._engine_environment)
 
     async def remove(self) -> None:
         """End it and remove it, also one that was to be kept; one of somebody else's is only let go."""
         await self.close()
-        if self._owned:
+        if self._limits is not None:
             await remove_container(self._living.engine, self._living.id, self._engine_environment)
 
     async def _look(self, *, may_open: bool) -> None:
@@ -377,7 +383,7 @@ class ContainerSandboxClient:
     ) -> tuple[int, str]:
         """The script's exit code, and what was said on stderr."""
         if self._closed:
-            raise SandboxUnavailableError("this sandbox has been closed; make a new one")
+            raise SandboxUnavailableError(self._closed)
         run = secrets.token_hex(12)
         ended = anyio.Event()
         exchange = Exchange(run, ended.set)
@@ -408,10 +414,31 @@ class ContainerSandboxClient:
         return exchange.exit_code(self._living.engine, engine_code), exchange.said
 
     async def _end_inside(self, run: str, leader: str) -> None:
-        """End what runs of a call. The engine's command line is gone by now, and it would have ended nothing inside."""
+        """End what runs of a call. The engine's command line is gone by now, and it would have ended nothing inside.
+
+        Where that cannot be done, because all processes are used up for example, the container is ended that was made
+        here: what must end, ends.
+        """
+        with anyio.CancelScope(shield=True):
+            if await self._is_ended_by_script(run, leader):
+                return
+            limits, attachment = self._limits, self._living.attachment
+            if limits is not None:
+                await self._ask(allow_processes_argv(self._living.engine, self._living.id, limits.processes + _MORE))
+                ended = await self._is_ended_by_script(run, leader)
+                await self._ask(allow_processes_argv(self._living.engine, self._living.id, limits.processes))
+                if not ended and attachment is not None:
+                    self._closed = "a command could not be ended otherwise, so its container was; make a new one"
+                    await end_container(self._living, self._engine_environment)
+
+    async def _is_ended_by_script(self, run: str, leader: str) -> bool:
         argv = exec_argv(self._living.engine, self._living.id, END_SCRIPT, [run, leader], run=f"end-{run}")
-        with anyio.CancelScope(shield=True), anyio.move_on_after(_END_TIMEOUT_S):
-            await call_engine(argv, environment=self._engine_environment, on_out=_ignore, on_err=_ignore)
+        return await self._ask(argv) == 0
+
+    async def _ask(self, argv: Sequence[str]) -> int | None:
+        with anyio.move_on_after(_END_TIMEOUT_S):
+            return await call_engine(argv, environment=self._engine_environment, on_out=_ignore, on_err=_ignore)
+        return None
 
 
 @asynccontextmanager
@@ -466,3 +493,4 @@ def _ignore(data: bytes) -> None:
 
 
 _END_TIMEOUT_S: Final = 20.0
+_MORE: Final = 64  # processes, for the shell that ends the others

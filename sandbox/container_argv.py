@@ -148,6 +148,7 @@ def exec_argv(
         WRAPPER,
         "openbuffer",
         run,
+        "stdin" if given.get("stdin") else "",
         script,
         *arguments,
     ]
@@ -159,6 +160,11 @@ def open_places_argv(engine: ContainerEngine, container: str, workspace: str) ->
     Where the image has one of them, engines give it the image's mode. Both are root's, who needs no capability for it.
     """
     return [engine.program, "exec", "--user=0:0", container, "chmod", "1777", workspace, TEMPORARY]
+
+
+def allow_processes_argv(engine: ContainerEngine, container: str, processes: int) -> list[str]:
+    """Sets another bound of the number of processes; not every Podman can."""
+    return [engine.program, "update", f"--pids-limit={processes}", container]
 
 
 def remove_argv(engine: ContainerEngine, *containers: str) -> list[str]:
@@ -220,16 +226,17 @@ KEPT_SCRIPT: Final = """trap 'exit 0' TERM
 while :; do sleep 3600 & wait $!; done
 """
 
-WRAPPER: Final = f"""run=$1 script=$2; shift 2
+WRAPPER: Final = f"""run=$1 has_stdin=$2 script=$3; shift 3
 [ ! -e "{TEMPORARY}/.openbuffer.$run" ] || exit 1
 printf '%s start %s\\n' "$run" "$$" >&2
 /bin/sh -c "$script" openbuffer "$@"
 code=$?
+[ -z "$has_stdin" ] || cat >/dev/null
 printf '\\n%s end %s\\n' "$run" "$code" >&2
 exit "$code"
 """
 """Around every script. What it tells of itself parts the script's exit codes from the engine's, and is what an end from
-outside begins with.
+outside begins with. It takes in what the script did not, because Podman forgets the output when its input breaks.
 """
 
 COMMAND_SCRIPT: Final = """cd -- "$1" 2>/dev/null || { echo openbuffer-no-directory >&2; exit 1; }
@@ -273,7 +280,8 @@ READ_SCRIPT: Final = 'exec head -c "$2" -- "$1"'
 
 WRITE_SCRIPT: Final = """path=$1 size=$2 run=$3 above=${1%/*}
 mkdir -p -- "${above:-/}" || exit 1
-target=$(readlink -f -- "$path") || { echo "$path: No such file or directory" >&2; exit 1; }
+target=$(readlink -f -- "$path" && echo x) || { echo "$path: No such file or directory" >&2; exit 1; }
+target=${target%??}
 [ ! -d "$target" ] || { echo "$path: Is a directory" >&2; exit 1; }
 new=$target.openbuffer-$run
 trap 'rm -f -- "$new"' EXIT
@@ -282,7 +290,7 @@ cat >"$new" || exit 1
 [ ! -e "$target" ] || chmod "$(stat -c %a -- "$target")" "$new" || exit 1
 mv -f -- "$new" "$target"
 """
-"""The new content is whole before it takes the place of the old one."""
+"""The new content is whole before it takes the old one's place. The x keeps a line end in the name from being lost."""
 
 UNPACK_SCRIPT: Final = "cd / && exec tar -xf -"
 

@@ -106,7 +106,7 @@ def _yaml(text: str) -> object:
 
 
 def _parse(text: str) -> Iterator[yaml.Event]:
-    parse: Any = yaml.parse  # pyright: ignore[reportUnknownMemberType]  its stubs tell no types
+    parse: Any = getattr(yaml, "parse")  # noqa: B009  its stubs tell no types
     return parse(text, Loader=_LOADER)
 
 

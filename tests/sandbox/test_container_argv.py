@@ -138,16 +138,18 @@ def test_what_runs_is_arguments_and_never_a_line() -> None:
             "/bin/sh",
             "-c",
             """\
-run=$1 script=$2; shift 2
+run=$1 has_stdin=$2 script=$3; shift 3
 [ ! -e "/tmp/.openbuffer.$run" ] || exit 1
 printf '%s start %s\\n' "$run" "$$" >&2
 /bin/sh -c "$script" openbuffer "$@"
 code=$?
+[ -z "$has_stdin" ] || cat >/dev/null
 printf '\\n%s end %s\\n' "$run" "$code" >&2
 exit "$code"
 """,
             "openbuffer",
             "7",
+            "stdin",
             "exec cat",
             "/a b",
             "$(x)",

@@ -1,0 +1,174 @@
+"""Repositories of a manifest, cloned for real: the ref that was asked for, and nothing that runs by itself."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from manifest_desk import FullClient, files_below
+from openbuffer.sandbox.apply_manifest import apply_workspace_manifest
+from openbuffer.sandbox.errors import ManifestFailedError, ManifestRefusedError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from openbuffer.sandbox.manifest_result import ManifestResult
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "sandbox" / "workspace"
+
+
+class Repository:
+    """A real repository, reached by ssh: the program in place of ssh runs git's own server."""
+
+    def __init__(self, base: Path) -> None:
+        self.base = base
+        self.directory = base / "served" / "repo.git"
+        self.work = base / "work"
+        self.home = base / "home"
+        self.home.mkdir()
+        self.work.mkdir()
+        self._git("init", "-q", "-b", "main", ".")
+        self.first = self.commit("one.txt", "1")
+        self._git("tag", "v1")
+        self.second = self.commit("two.txt", "2")
+        self._git("checkout", "-q", "-b", "side", "v1")
+        self.side = self.commit("side.txt", "s")
+        self._git("checkout", "-q", "main")
+        self.publish()
+        self.ssh = base / "ssh"
+        # The last argument is the line for the far end.
+        self.ssh.write_text('#!/bin/sh\nfor last; do :; done\nexec sh -c "$last"\n')
+        self.ssh.chmod(0o755)
+
+    @property
+    def url(self) -> str:
+        return f"ssh://git@example.test{self.directory}"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {"GIT_SSH": str(self.ssh), "GIT_SSH_VARIANT": "ssh", "HOME": str(self.home)}
+
+    def commit(self, name: str, content: str) -> str:
+        (self.work / name).parent.mkdir(exist_ok=True, parents=True)
+        (self.work / name).write_text(content)
+        self._git("add", "-A")
+        self._git("commit", "-q", "-m", name)
+        return self._git("rev-parse", "HEAD")
+
+    def publish(self) -> None:
+        shutil.rmtree(self.directory, ignore_errors=True)
+        self._git("clone", "-q", "--bare", ".", str(self.directory))
+        self._git("--git-dir", str(self.directory), "config", "uploadpack.allowAnySHA1InWant", "true")
+
+    def _git(self, *arguments: str) -> str:
+        environment = {"PATH": os.environ["PATH"], "HOME": str(self.home), "GIT_CONFIG_NOSYSTEM": "1"}
+        identity = ["-c", "user.name=t", "-c", "user.email=t@example.test", "-c", "protocol.file.allow=always"]
+        done = subprocess.run(
+            ["git", *identity, *arguments], cwd=self.work, env=environment, check=True, capture_output=True, text=True
+        )
+        return done.stdout.strip()
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    base = tmp_path / "repository"
+    base.mkdir()
+    return Repository(base)
+
+
+async def clone(repository: Repository, root: Path, **entry: Any) -> ManifestResult:
+    client = FullClient()
+    client.environment |= repository.environment
+    manifest = {"entries": {"repo": {"type": "gitRepo", "url": repository.url, **entry}}}
+    return await apply_workspace_manifest(client, manifest, root=str(root))
+
+
+def commits(directory: Path) -> int:
+    counted = subprocess.run(
+        ["git", "rev-list", "--count", "HEAD"], cwd=directory, check=True, capture_output=True, text=True
+    )
+    return int(counted.stdout)
+
+
+@pytest.mark.contract("S11")
+@pytest.mark.parametrize("shallow", [False, True])
+@pytest.mark.parametrize("ref", [None, "side", "v1", "second", "side-id"])
+async def test_a_repository_is_cloned_at_its_ref(
+    ref: str | None, shallow: bool, repository: Repository, root: Path
+) -> None:
+    named = {"second": repository.second, "side-id": repository.side}
+    expected = {None: repository.second, "v1": repository.first, "side": repository.side, **named}[ref]
+    result = await clone(repository, root, ref=named.get(ref or "", ref), shallow=shallow)
+    assert result.complete
+    assert result.entries[0].detail == f"at {expected}"
+    assert (root / "repo" / "one.txt").read_text() == "1"
+    assert commits(root / "repo") == (1 if shallow or ref == "v1" else 2)
+
+
+@pytest.mark.contract("S11")
+async def test_cloning_runs_nothing_that_the_repository_or_a_template_brings(
+    repository: Repository, root: Path, tmp_path: Path
+) -> None:
+    trap = tmp_path / "trap"
+    template = tmp_path / "template"
+    (template / "hooks").mkdir(parents=True)
+    for directory in (template / "hooks", repository.work / "hooks"):
+        directory.mkdir(exist_ok=True)
+        hook = directory / "post-checkout"
+        hook.write_text(f"#!/bin/sh\ntouch {trap}\n")
+        hook.chmod(0o755)
+    (repository.home / ".gitconfig").write_text(
+        f"[init]\n\ttemplateDir = {template}\n[core]\n\thooksPath = {template}/hooks\n[submodule]\n\trecurse = true\n"
+    )
+    # A submodule whose url would run a program.
+    (repository.work / ".gitmodules").write_text(f'[submodule "m"]\n\tpath = m\n\turl = ext::touch {trap}\n')
+    repository._git("update-index", "--add", "--cacheinfo", f"160000,{repository.first},m")
+    last = repository.commit("hooks/x", "x")
+    repository.publish()
+    for ref in ("main", last):
+        assert (await clone(repository, root, ref=ref)).complete
+        assert not trap.exists()
+        assert not (root / "repo" / ".git" / "hooks").exists()
+        shutil.rmtree(root)
+
+
+@pytest.mark.contract("S11")
+async def test_a_configuration_that_leads_a_url_to_a_program_does_not(
+    repository: Repository, root: Path, tmp_path: Path
+) -> None:
+    trap = tmp_path / "trap"
+    (repository.home / ".gitconfig").write_text(
+        f'[url "ext::touch {trap} "]\n\tinsteadOf = ssh://git@example.test/\n[protocol]\n\tallow = always\n'
+    )
+    with pytest.raises(ManifestFailedError, match="transport 'ext' not allowed"):
+        await clone(repository, root)
+    assert not trap.exists()
+    assert files_below(root) == {}
+
+
+@pytest.mark.parametrize("ref", ["nowhere", "0" * 40])
+async def test_a_ref_that_is_not_there_leaves_no_half_clone(ref: str, repository: Repository, root: Path) -> None:
+    with pytest.raises(ManifestFailedError, match="git could not clone it") as caught:
+        await clone(repository, root, ref=ref)
+    assert caught.value.result.entries[0].status == "failed"
+    assert files_below(root) == {}
+
+
+async def test_without_git_in_the_sandbox_a_repository_is_refused(root: Path, tmp_path: Path) -> None:
+    client = FullClient()
+    client.environment["PATH"] = str(tmp_path)
+    manifest = {
+        "entries": {
+            "a": {"type": "file", "content": ""},
+            "r": {"type": "gitRepo", "url": "https://example.test/r.git"},
+        }
+    }
+    with pytest.raises(ManifestRefusedError, match="no git in the sandbox"):
+        await apply_workspace_manifest(client, manifest, root=str(root))
+    assert client.changes == []
