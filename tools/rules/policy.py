@@ -151,16 +151,16 @@ class RulePolicy:
     # --- commands ----------------------------------------------------------------------------------------------------
 
     def _judge_command(self, tool: str, target: CommandTarget) -> Decision:
-        deny, ask, allow = (self._sets[verdict] for verdict in VERDICTS)
-        for rules in (deny, ask):
-            if (rule := rules.whole(tool, Capability.SHELL)) is not None:
-                return _by(rule)
-        allowing = allow.whole(tool, Capability.SHELL)
-        if not (self._restricts_commands or self._restricts_files or (allow.commands and allowing is None)):
-            return self._unless(allowing, target, "no rule allows it")
+        denying, asking, allowing = (self._sets[verdict].whole(tool, Capability.SHELL) for verdict in VERDICTS)
+        if denying is not None:
+            return _by(denying)
+        allows = bool(self._sets["allow"].commands) and allowing is None
+        if not (self._restricts_commands or self._restricts_files or allows):
+            return _by(asking) if asking is not None else self._unless(allowing, target, "no rule allows it")
         line = JudgedLine(target.command, is_posix=is_posix_shell(target.argv))
         try:
-            return self._judge_line(line, target, allowing)
+            restricted = self._restricted_line(line, target, asking)
+            return restricted or self._allowed_line(line, target, allowing)
         except TooMuchToJudgeError:
             return Decision("ask", "the line runs more commands than can be compared with the rules")
 
@@ -173,7 +173,8 @@ class RulePolicy:
         accesses = (Capability.FILE_READ, Capability.FILE_WRITE)
         return any(self._sets[verdict].judges(access) for verdict in _RESTRICTING for access in accesses)
 
-    def _judge_line(self, line: JudgedLine, target: CommandTarget, allowing: Rule | None) -> Decision:
+    def _restricted_line(self, line: JudgedLine, target: CommandTarget, asking: Rule | None) -> Decision | None:
+        """What the rules that restrict say of it; ``asking`` is about every line there is."""
         possible: list[Decision] = []
         redirected = [self._redirected(each, target) for each in line.run.redirections]
         for verdict in _RESTRICTING:
@@ -184,15 +185,15 @@ class RulePolicy:
                 possible.append(Decision("ask", f"{_on(found)}it may be what the {found.rule} means"))
             if (judged := next((each for each in redirected if each and each.verdict == verdict), None)) is not None:
                 return judged
+            if verdict == "deny" and asking is not None:
+                return _by(asking)
         if possible:
             return possible[0]
         if line.doubts and self._restricts_commands:
             return Decision("ask", f"it cannot be told which rules apply: the line {line.doubts[0]}")
-        return self._allowed_line(line, target, allowing, redirected)
+        return None
 
-    def _allowed_line(
-        self, line: JudgedLine, target: CommandTarget, allowing: Rule | None, redirected: Sequence[Decision | None]
-    ) -> Decision:
+    def _allowed_line(self, line: JudgedLine, target: CommandTarget, allowing: Rule | None) -> Decision:
         if allowing is not None or target.auto_allowed:
             return self._unless(allowing, target, "")
         if line.doubts:
@@ -200,8 +201,8 @@ class RulePolicy:
         found = line.allowed_by(self._sets["allow"].commands)
         if isinstance(found, str):
             return self._unless(None, target, f"no rule allows {found}")
-        pairs = zip(line.run.redirections, redirected, strict=True)
-        if any(each.access == "write" and (judged is None or judged.verdict != "allow") for each, judged in pairs):
+        written = (self._redirected(each, target) for each in line.run.redirections if each.access == "write")
+        if any(judged is None or judged.verdict != "allow" for judged in written):
             return self._unless(None, target, "no rule allows the file that its output is redirected to")
         return _by(found)
 

@@ -1,0 +1,126 @@
+"""Lines made of scraps, held against bash itself: what it runs is among what was understood, or the line is doubted."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import subprocess
+from typing import TYPE_CHECKING, Final
+
+import pytest
+from openbuffer.tools.rules.command_rules import every_command
+from openbuffer.tools.rules.looked_through import look_through
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from openbuffer.tools.rules.shell_words import Word
+
+BASH: Final = shutil.which("bash", path="/bin:/usr/bin")
+
+SCRAPS: Final = [
+    "c1", "c2", "c3", " ", " ", " ", "\n", ";", "&&", "||", "|", "&", "(", ")", "{ ", "; }", "`", "$(", ")", '"',
+    "'", "$'",
+    "\\", "\\\n", "#", " #", "<<E\n", "\nE\n", "<<-E\n", "\n\tE\n", "<<'E'\n", "<f", ">f", ">>f", "2>&1", "&>f",
+    ">&2", "<(", ">(",
+    "$X", "${X:-", "}", "$((", "))", "((", "[[ ", " ]]", "==", "=~", "-f ", "!", " ! ", "if ", "; then ", "; fi",
+    "; else ",
+    "while ", "; do ", "; done", "for x in ", "case c in ", "c) ", ";;", " esac", "f1() ", "function f2 ", "eval ",
+    "command ",
+    "env ", "xargs ", "bash -c ", "time ", "exec ", "a=1 ", "a=(", "a[0]=", "{c1,c2}", "c?", "=", '$"', "<<<",
+    "|&", "+", "-",
+    "1", "é", "\u00a0", "\r", "\t", "$1", "$@", "$#", "select ", "nohup ", "echo ", "coproc ", "trap ", "let ",
+    "true", "false",
+    "declare ", "export ", "$[", "]", "*", "in ", " do ", " then", "<>f", ">|f", "3>&-", "{", "}", ",", "..", "%",
+    "^", "./c1",
+]  # fmt: skip
+
+AROUND: Final = [
+    "c1 {} c2", "{} ; c1", "c1 | {}", '"{}" c1', "$({})", "`{}`", "if c1; then {}; fi", "c1 <<E\n{}\nE\nc2",
+    "{ {}; }", "( {} )",
+    "f1() { {}; }; f1", "for x in c1; do {}; done", "case c in c) {} ;; esac", "eval '{}'", "bash -c '{}'", 'c1 "a{}b"',
+    "c1 ${X:-{}}", "[[ {} ]] && c1", "c1 <<'E'\n{}\nE\nc2", "a=1 {}", "! {}", "c1 && {} || c2", "c1 > f {}", "{} # c3",
+    "c1 # {}\nc2", "env {}", "command {}",
+]  # fmt: skip
+
+# Every command that bash does not know by itself is told, and nothing else is run: there is no directory on its PATH.
+TELLS: Final = (
+    "() { local IFS=$'\\x1f'; local all=\"$*\"; "
+    "builtin printf '%s\\x1e' \"${all//$'\\n'/$'\\x1d'}\" >&\"$TOLD\"; return 127; }"
+)
+
+
+def scraps(chance: random.Random) -> str:
+    line = "".join(chance.choice(SCRAPS) for _ in range(chance.randint(1, 7)))
+    for _ in range(chance.randint(0, 2)):
+        line = chance.choice(AROUND).replace("{}", line, 1)
+    return line
+
+
+def run_by_bash(line: str, directory: Path) -> list[list[str]] | None:
+    """The commands that bash ran; None where it did not end."""
+    assert BASH is not None
+    reading, writing = os.pipe()
+    environment = {"PATH": "/nonexistent", "TOLD": str(writing), "BASH_FUNC_command_not_found_handle%%": TELLS}
+    process = subprocess.Popen(
+        [BASH, "-c", "--", line],
+        env=environment,
+        cwd=directory,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        pass_fds=(writing,),
+        start_new_session=True,
+    )
+    os.close(writing)
+    try:
+        process.wait(5)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, 9)
+        process.wait()
+        os.close(reading)
+        return None
+    with os.fdopen(reading, "rb") as told:  # to its end, which is that of the last command in the background
+        records = told.read().decode(errors="surrogateescape").replace("\x1d", "\n").split("\x1e")[:-1]
+    return [record.split("\x1f") for record in records]
+
+
+def is_among(ran: list[str], known: list[tuple[Word, ...]]) -> bool:
+    for words in known:
+        if all(word.is_exact for word in words) and [word.text for word in words] == ran:
+            return True
+        if not all(word.is_exact for word in words) and words[0].is_exact and words[0].text == ran[0]:
+            return True
+    return False
+
+
+def hold_against_bash(seed: int, count: int, directory: Path) -> int:
+    """How many commands were compared."""
+    chance = random.Random(seed)
+    compared = 0
+    for _ in range(count):
+        line = scraps(chance)
+        understood = look_through(line)
+        if understood.doubts:
+            continue
+        known = [command.words for command in every_command(understood.commands)]
+        for ran in run_by_bash(line, directory) or []:
+            compared += 1
+            assert is_among(ran, known), (line, ran)
+    return compared
+
+
+@pytest.mark.contract("X4")
+@pytest.mark.skipif(BASH is None, reason="there is no bash to ask")
+def test_what_bash_runs_is_what_was_understood(tmp_path: Path) -> None:
+    assert hold_against_bash(1, 500, tmp_path) > 50
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.contract("X4")
+@pytest.mark.skipif(BASH is None, reason="there is no bash to ask")
+@pytest.mark.parametrize("seed", range(2, 6))
+def test_what_bash_runs_is_what_was_understood_in_many_lines(seed: int, tmp_path: Path) -> None:
+    assert hold_against_bash(seed, 10_000, tmp_path) > 1_000
