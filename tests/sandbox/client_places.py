@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from e2b_doubles import AsyncCommands, AsyncFiles, BlockingCommands, BlockingFiles, HostSandbox, TextFiles
 from e2b_service import e2b_place, e2b_problem
+from engine_double import write_engine
 from openbuffer.sandbox import SandboxSettings
+from openbuffer.sandbox.container import ContainerSandboxClient
+from openbuffer.sandbox.container_life import find_container_engine
 from openbuffer.sandbox.detect import detect_os_sandbox
 from openbuffer.sandbox.e2b import E2BSandboxClient
 from openbuffer.sandbox.memory import InMemorySandboxClient
@@ -76,12 +80,28 @@ async def e2b_package(base: Path, *, is_async: bool) -> AsyncGenerator[Place]:
         yield Place(client, str(root))
 
 
+@asynccontextmanager
+async def container(base: Path) -> AsyncGenerator[Place]:
+    state, programs, root = base / "state", base / "programs", base / "ws"
+    for directory in (state, programs, root):
+        directory.mkdir()
+    write_engine(programs, "docker")
+    environment = {"PATH": f"{programs}:{os.environ['PATH']}", "ENGINE_STATE": str(state)}
+    engine = find_container_engine("docker", environment)
+    client = await ContainerSandboxClient.create(engine, image="a:1", workspace=str(root), environment=environment)
+    try:
+        yield Place(client, str(root))
+    finally:
+        await client.close()
+
+
 PLACES: dict[str, Callable[[Path], AbstractAsyncContextManager[Place]]] = {
     "memory": memory,
     "os": os_sandbox,
     "e2b blocking double": e2b_over(BlockingCommands(), BlockingFiles()),
     "e2b async double": e2b_over(AsyncCommands(), AsyncFiles()),
     "e2b text-only double": e2b_over(BlockingCommands(), TextFiles()),
+    "container, engine's double": container,
     "e2b package, Sandbox": lambda base: e2b_package(base, is_async=False),
     "e2b package, AsyncSandbox": lambda base: e2b_package(base, is_async=True),
 }

@@ -17,7 +17,14 @@ import sys
 import time
 from pathlib import Path
 
-STATE = Path(os.environ["ENGINE_STATE"])
+STATE = Path(os.environ.get("ENGINE_STATE", "."))
+
+
+def write_engine(directory: Path, name: str) -> None:
+    """Put a program of this name there that starts this double."""
+    program = directory / name
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S {Path(__file__).resolve()} "$@"\n')
+    program.chmod(0o755)
 
 
 def main() -> int:

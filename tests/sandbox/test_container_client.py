@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 import pytest
+from engine_double import write_engine
 from openbuffer.sandbox.apply_manifest import apply_workspace_manifest
 from openbuffer.sandbox.container import ContainerSandboxClient
 from openbuffer.sandbox.container_argv import ContainerEngine
@@ -37,7 +38,6 @@ from openbuffer.sandbox.port import Command, describe_execution_containment, rou
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable
 
-DOUBLE = Path(__file__).with_name("engine_double.py")
 MIB = 1024 * 1024
 
 
@@ -51,9 +51,7 @@ class Bench:
         self.workspace.mkdir()
         programs = base / "programs"
         programs.mkdir()
-        program = programs / "docker"
-        program.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S {DOUBLE} "$@"\n')
-        program.chmod(0o755)
+        write_engine(programs, "docker")
         self.environment = {"PATH": f"{programs}:{os.environ['PATH']}", "ENGINE_STATE": str(self.state)}
         self.engine = find_container_engine("docker", self.environment)
 

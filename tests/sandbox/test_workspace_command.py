@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from engine_double import write_engine
 from openbuffer.bridge.commands.cli import main
 
-DOUBLE = Path(__file__).with_name("engine_double.py")
+if TYPE_CHECKING:
+    from pathlib import Path
+
 MANIFEST = """\
 entries:
   task.md: {type: file, content: "Look.\\n"}
@@ -27,8 +29,7 @@ class Bench:
         self.manifests = base / "manifests"
         for directory in (self.state, self.workspace, programs, self.manifests):
             directory.mkdir()
-        (programs / "docker").write_text(f'#!/bin/sh\nexec {sys.executable} -I -S {DOUBLE} "$@"\n')
-        (programs / "docker").chmod(0o755)
+        write_engine(programs, "docker")
         monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
         monkeypatch.setenv("ENGINE_STATE", str(self.state))
         (self.manifests / "data.csv").write_text("1,2\n")
