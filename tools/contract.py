@@ -234,7 +234,7 @@ class FunctionTool:
         self,
         *,
         name: str,
-        description: str,
+        description: str | Callable[[], str],
         schema: ArgumentSchema,
         parse: Callable[[dict[str, Any]], Any],
         prepare: Callable[[Any, ToolContext], Awaitable[Plan]],
@@ -245,10 +245,10 @@ class FunctionTool:
     ) -> None:
         if not _NAME.fullmatch(name):
             raise ToolDefinitionError(f"{name!r} is not a tool name: 1 to 64 of letters, digits, _ and -")
-        if not description.strip():
+        if isinstance(description, str) and not description.strip():
             raise ToolDefinitionError(f"{name}: a tool needs a description")
         self.name = name
-        self.description = description
+        self._description = description
         self.capabilities = capabilities
         self.declares_invocation = declares_invocation
         self.deferred = deferred
@@ -256,6 +256,13 @@ class FunctionTool:
         self._parse = parse
         self._prepare = prepare
         self._commit = commit
+
+    @property
+    def description(self) -> str:
+        """What the model is told of it; made at first use where it is about the host that the tool works on."""
+        if not isinstance(self._description, str):
+            self._description = self._description()
+        return self._description
 
     @property
     def input_schema(self) -> Mapping[str, Any]:
@@ -374,22 +381,29 @@ def create_pydantic_tool(
     """Build a custom tool from a pydantic model; ``fn`` gets the parsed model.
 
     A model with ``extra="allow"`` lets unknown arguments pass; any other refuses them by name (T2).
+
+    Raises:
+        ToolDefinitionError: no model, or a name, description or schema that clients or the validator refuse.
     """
+    _refuse_no_model(name, model)
     schema = ArgumentSchema(name, lambda: model_schema(model))
-    schema.check()
+    _check_model_schema(name, schema)
     return _custom_tool(name, description, schema, model_parser(name, model), fn, capabilities, deferred)
 
 
 def create_builtin_tool(
     *,
     name: str,
-    description: str,
+    description: str | Callable[[], str],
     model: type[BaseModel],
     prepare: Callable[[Any, ToolContext], Awaitable[Plan]],
     commit: Callable[[Plan, ToolContext], Awaitable[InvocationResult]],
     capabilities: frozenset[Capability],
 ) -> FunctionTool:
-    """Build a tool of ours: two steps, and the invocation protocol declared."""
+    """Build a tool of ours: two steps, and the invocation protocol declared.
+
+    A description that has to look at the host first is a function, called at first use: building a tool does no I/O.
+    """
     return FunctionTool(
         name=name,
         description=description,
@@ -428,6 +442,27 @@ def model_parser(name: str, model: type[BaseModel]) -> Callable[[dict[str, Any]]
             raise ToolArgumentError(f"{name}: {details}") from None
 
     return parse
+
+
+def _refuse_no_model(name: str, model: object) -> None:
+    from pydantic import BaseModel  # noqa: PLC0415  start-up time
+
+    if isinstance(model, type) and issubclass(model, BaseModel):
+        return
+    what = f"an instance of {type(model).__name__}" if isinstance(model, BaseModel) else f"{model!r:.100}"
+    raise ToolDefinitionError(
+        f"{name}: expected is a pydantic model, which is a class derived from BaseModel, and not {what}; "
+        "create_function_tool takes a JSON Schema"
+    )
+
+
+def _check_model_schema(name: str, schema: ArgumentSchema) -> None:
+    from pydantic import PydanticUserError  # noqa: PLC0415  start-up time
+
+    try:
+        schema.check()
+    except PydanticUserError as error:  # a field without a JSON Schema, an annotation that is not known yet
+        raise ToolDefinitionError(f"{name}: the model has no JSON Schema: {error.message}") from None
 
 
 def _as_given(arguments: dict[str, Any]) -> dict[str, Any]:

@@ -19,6 +19,8 @@ class Capability(StrEnum):
     NETWORK = "NETWORK"
     ASK_USER = "ASK_USER"
     COMPUTER = "COMPUTER"
+    SESSION = "SESSION"
+    """What the session keeps for itself and nothing else does: its tasks, and which tools it has loaded."""
 
 
 def only_observes(capabilities: frozenset[Capability]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable  # noqa: TC003  pydantic evaluates the annotation
 from typing import Any
 
 import pytest
@@ -289,3 +290,24 @@ async def test_a_before_state_that_never_holds_still_ends_as_a_failure() -> None
     assert not result.success
     assert "nothing was changed" in json.loads(result.data)["error"]
     assert shifting.steps == ["prepare", "close"] * COMMIT_ATTEMPTS
+
+
+class Unwritable(BaseModel):
+    ask: Callable[[], str]
+
+
+@pytest.mark.contract("T1")
+@pytest.mark.parametrize(
+    ("model", "why"),
+    [
+        (Weather(city="Oslo"), "not an instance of Weather"),
+        ({"type": "object"}, "create_function_tool takes a JSON Schema"),
+        (dict, "not <class 'dict'>"),
+        (list[int], r"not list\[int\]"),
+        (None, "not None"),
+        (Unwritable, "the model has no JSON Schema: .*Callable"),
+    ],
+)
+def test_what_is_no_usable_model_is_refused_at_construction(model: Any, why: str) -> None:
+    with pytest.raises(ToolDefinitionError, match=f"w: .*{why}"):
+        create_pydantic_tool("w", "Weather.", model, echo)

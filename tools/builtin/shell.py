@@ -10,6 +10,7 @@ import os
 import posixpath
 import stat
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Final, TypedDict
 
 from openbuffer.sandbox.errors import SandboxError
@@ -115,7 +116,8 @@ def _session(
     assembled: Collection[str] = (),
 ) -> _Session:
     host = CommandHost(
-        shell=shell or find_shell(roots.given),
+        # Looked for when it is first needed: building the tool does no I/O.
+        find_shell=(lambda: shell) if shell is not None else lru_cache(maxsize=1)(partial(find_shell, roots.given)),
         sandbox=sandbox,
         environment=environment,
         artifacts=artifacts,
@@ -157,7 +159,7 @@ def _create(name: str, session: _Session, description: str | None) -> FunctionTo
 
     return create_builtin_tool(
         name=name,
-        description=description if description is not None else _description(name, session),
+        description=description if description is not None else partial(_description, name, session),
         model=ShellInput,
         prepare=prepare,
         commit=commit,

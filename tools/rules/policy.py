@@ -36,6 +36,7 @@ WITHOUT_RULES: Final[Mapping[Capability, Verdict]] = {
     Capability.NETWORK: "ask",
     Capability.ASK_USER: "allow",
     Capability.COMPUTER: "ask",
+    Capability.SESSION: "allow",
 }
 """What happens without a rule: what changes nothing passes, everything else is asked about."""
 

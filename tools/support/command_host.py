@@ -27,14 +27,20 @@ _ELSEWHERE: Final = Containment(
 class CommandHost:
     """The shell, what confines commands, their variables, and what is kept of their output.
 
-    ``max_output_bytes`` of an output are shown; the rest goes to ``artifacts``, where there is such a store.
+    ``find_shell`` gives the same shell at every time and may block at the first. ``max_output_bytes`` of an output are
+    shown; the rest goes to ``artifacts``, where there is such a store.
     """
 
-    shell: Shell
+    find_shell: Callable[[], Shell]
     sandbox: SandboxClient | None
     environment: Environment
     artifacts: ArtifactStore | None
     max_output_bytes: int
+
+    @property
+    def shell(self) -> Shell:
+        """What takes the lines of commands on this host."""
+        return self.find_shell()
 
     @property
     def is_here(self) -> bool:
