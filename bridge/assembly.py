@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from openbuffer.tools.adapters.artifact_files import ArtifactDirectory
+from openbuffer.tools.adapters.sqlite_log import LogSession, SqliteEventLog
 from openbuffer.tools.config import ToolConfig
-from openbuffer.tools.event_log import InMemoryEventLog
 from openbuffer.tools.executor import SandboxedToolExecutor, create_tool_executor
 
 from .config import ConfigError
@@ -25,6 +25,7 @@ from .host_writes import ToldEventLog
 from .own_files import OwnFilesPolicy
 from .session_sandbox import SessionSandbox
 from .settings import LiveSettings, ignore
+from .version import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -40,14 +41,20 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_DAY_S: Final = 24 * 60 * 60
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assembly:
-    """What the tools of a session are made of; ``policy`` is the gate in front of them, ``log`` their record."""
+    """What the tools of a session are made of; ``policy`` is the gate in front of them, ``log`` their record.
+
+    ``tell`` takes a sentence while that cannot be written.
+    """
 
     config: ToolConfig
     policy: PermissionPolicy
     log: EventLog
+    tell: Callable[[str], None]
 
     def executor(self) -> SandboxedToolExecutor:
         """The tools behind their gate.
@@ -55,13 +62,14 @@ class Assembly:
         Raises:
             ToolExecutionError: they cannot be assembled, for example because a root is gone.
         """
-        return create_tool_executor(self.config, policy=self.policy, log=self.log)
+        return create_tool_executor(self.config, policy=self.policy, log=self.log, tell=self.tell)
 
 
 def assemble(
     roots: Sequence[str | Path],
     *,
     ending: ExitStack,
+    face: str = "serve",
     editor: EditorProvider | None = None,
     config_file: Path | None = None,
     read: Callable[[Path], Reading] = read_user_file,
@@ -70,9 +78,10 @@ def assemble(
 ) -> Assembly:
     """Put together the tools below ``roots`` and the roots that the user's file adds.
 
-    ``config_file`` is used instead of the user's own, and read by ``read``. ``tell`` takes a sentence on whatever of
-    the files does not count, now and later, from any thread. What has to be cleaned up at the end goes to ``ending``;
-    that blocks. The sandbox is told of ``saves``.
+    ``face`` is what they are called through, for the record. ``config_file`` is used instead of the user's own, and
+    read by ``read``. ``tell`` takes a sentence on whatever of the files does not count, and on a log that cannot be
+    written, now and later, from any thread. What has to be cleaned up at the end goes to ``ending``; that blocks. The
+    sandbox is told of ``saves``.
 
     Raises:
         ConfigError: the user's file cannot be used, or there is no place for it.
@@ -91,12 +100,15 @@ def assemble(
         editor=editor,
         sandbox=sandbox,
         environment=environment,
-        artifacts=ArtifactDirectory(str(directories.artifacts)),
+        artifacts=ArtifactDirectory(str(directories.artifacts), max_age_s=settings.first.log.days * _DAY_S),
     )
+    record = _record(LogSession(face=face, release=VERSION, roots=everywhere), settings, directories, tell)
+    ending.callback(record.close)
     return Assembly(
         config=replace(config, **settings.first.limits),
         policy=OwnFilesPolicy(hidden_paths(directories, settings.file), everywhere),
-        log=ToldEventLog(InMemoryEventLog(), sandbox.host_wrote),
+        log=ToldEventLog(record, sandbox.host_wrote),
+        tell=tell,
     )
 
 
@@ -121,6 +133,15 @@ def open_settings(
             "the current directory does not exist any more; name the configuration by its whole path"
         ) from None
     return LiveSettings(file, workspace, is_named=config_file is not None, read=read, tell=tell)
+
+
+def _record(
+    session: LogSession, settings: LiveSettings, directories: OwnDirectories, tell: Callable[[str], None]
+) -> SqliteEventLog:
+    from .environment import credentials  # noqa: PLC0415  many expressions, which `doctor` does not need from here
+
+    secrets = credentials(os.environ)
+    return SqliteEventLog(str(directories.log), session, settings.first.log, secrets=secrets, tell=tell)
 
 
 def _environment(settings: LiveSettings) -> Callable[[], Mapping[str, str]]:

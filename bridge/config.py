@@ -21,6 +21,12 @@ The file is ``openbuffer.toml`` in the user's configuration directory (``$XDG_CO
     pass_environment = []            # variables that commands get although they look like credentials: names, or NAME_*
     drop_environment = []            # further variables that they do not get
 
+    [log]
+    keep = ["observations", "rejections", "results", "before_states"]  # besides what acts, which is always kept
+    days = 30                        # how long a call, and the output of a command, is kept
+    max_bytes = 536870912            # then the oldest calls go
+    redact = []                      # regular expressions; what they match is not kept
+
 What paths may look like is said in ``config_values``. A key that is not known is an error: a limit with a spelling
 mistake must not look as if it were in force. What a workspace's own file may say is in ``tightening``.
 """
@@ -33,6 +39,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from openbuffer.sandbox.settings import SandboxSettings
+from openbuffer.tools.adapters.log_settings import KEPT, LogSettings
 from openbuffer.tools.errors import ToolExecutionError
 
 from . import config_values as values
@@ -42,10 +49,14 @@ from .config_values import ValueRefusedError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-KEYS: Final = ("roots", "limits", "sandbox", "commands")
+KEYS: Final = ("roots", "limits", "sandbox", "commands", "log")
 LIMITS: Final = ("file_max_bytes", "read_output_max_bytes")
 SANDBOX: Final = tuple(each.name for each in fields(SandboxSettings))
 COMMANDS: Final = ("pass_environment", "drop_environment")
+LOG: Final = tuple(each.name for each in fields(LogSettings))
+
+LOG_LEAST_BYTES: Final = 1024 * 1024
+"""A log that holds less would let go of calls that still run."""
 
 
 class ConfigError(ToolExecutionError):
@@ -68,6 +79,7 @@ class Config:
     limits: Mapping[str, int] = field(default_factory=dict[str, int])
     sandbox: SandboxSettings = field(default_factory=SandboxSettings)
     commands: CommandSettings = field(default_factory=CommandSettings)
+    log: LogSettings = field(default_factory=LogSettings)
 
 
 def parse_config(file: Path, content: bytes) -> Config:
@@ -104,6 +116,7 @@ def _config(settings: Mapping[str, Any], base: Path) -> Config:
         commands=CommandSettings(
             **{name: values.variables(f"commands.{name}", value) for name, value in commands.items()}
         ),
+        log=_log(values.table(settings, "log")),
     )
 
 
@@ -140,6 +153,28 @@ def sandbox_value(name: str, value: Any, base: Path) -> Any:
     if name in {"allow_write", "deny_read"}:
         return values.paths(key, value, base)
     return values.programs(key, value) if name == "excluded_commands" else values.switch(key, value)
+
+
+def _log(table: Mapping[str, Any]) -> LogSettings:
+    _refuse_unknown(table, LOG, "log.")
+    settings = LogSettings()
+    return LogSettings(
+        keep=frozenset(name for name in KEPT if name in values.words("log.keep", table.get("keep", list(KEPT)), KEPT)),
+        days=values.number("log.days", table.get("days", settings.days), "days"),
+        max_bytes=values.number("log.max_bytes", table.get("max_bytes", settings.max_bytes), "bytes", LOG_LEAST_BYTES),
+        redact=_patterns("log.redact", table.get("redact", [])),
+    )
+
+
+def _patterns(key: str, value: Any) -> tuple[str, ...]:
+    patterns = values.texts(key, value, "regular expressions")
+    if patterns:
+        from openbuffer.tools.adapters.log_redaction import pattern_problem  # noqa: PLC0415  most users have none
+
+        for pattern in patterns:
+            if wrong := pattern_problem(pattern):
+                raise ValueRefusedError(f"{key}: {values.shown(pattern)} {wrong}")
+    return patterns
 
 
 def what_is_wrong_with_directory(path: Path) -> str:

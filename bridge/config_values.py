@@ -44,9 +44,28 @@ def unknown_keys(settings: Mapping[str, Any], known: tuple[str, ...], prefix: st
 
 def size(key: str, value: Any) -> int:
     """A number of bytes."""
-    if type(value) is not int or value < 1:  # True is an int too, and no size
-        raise ValueRefusedError(f"{key} must be a whole number of bytes, 1 or more, not {shown(value)}")
+    return number(key, value, "bytes")
+
+
+def number(key: str, value: Any, what: str, least: int = 1) -> int:
+    """A whole number of something."""
+    if type(value) is not int or value < least:  # True is an int too
+        raise ValueRefusedError(f"{key} must be a whole number of {what}, {least} or more, not {shown(value)}")
     return value
+
+
+def words(key: str, value: Any, known: tuple[str, ...]) -> tuple[str, ...]:
+    """Some of the words that are known, or none."""
+    names = _texts(key, value, f"some of {', '.join(known)}")
+    for name in names:
+        if name not in known:
+            raise ValueRefusedError(f"{key}: {shown(name)} is none of {', '.join(known)}")
+    return tuple(dict.fromkeys(names))
+
+
+def texts(key: str, value: Any, what: str) -> tuple[str, ...]:
+    """Texts, which the caller looks at."""
+    return tuple(dict.fromkeys(_texts(key, value, what)))
 
 
 def switch(key: str, value: Any) -> bool:

@@ -53,6 +53,11 @@ class OwnDirectories:
         """Large outputs, kept by their content."""
         return self.state / "artifacts"
 
+    @property
+    def log(self) -> Path:
+        """The event log, with all that belongs to it."""
+        return self.state / "log"
+
     def configurations_of_others(self) -> tuple[str, ...]:
         """Where other programs of the host have their settings, in the directory in which ours are."""
         base = self.configuration.parent

@@ -98,6 +98,21 @@ def dropped(own: Mapping[str, str], settings: CommandSettings | None = None) -> 
     return reasons | _git_config(own, settings)
 
 
+def credentials(own: Mapping[str, str]) -> dict[str, str]:
+    """The variables whose values are credentials, whatever commands get: what of them is met elsewhere is not recorded.
+
+    Not the ones that only lead to one: a path may be told.
+    """
+    return {name: value for name, value in own.items() if not value.startswith(("/", "~")) and _is_secret(name, value)}
+
+
+def _is_secret(name: str, value: str) -> bool:
+    name = name.upper()
+    if ESSENTIAL.fullmatch(name) or _HARMLESS.fullmatch(name) or _SOCKETS.fullmatch(name):
+        return False
+    return _is_named_so(name) or bool(_by_value(name, value))
+
+
 def _why(name: str, value: str, settings: CommandSettings) -> str:
     decided = _decided(name, settings)
     if decided is not None:
@@ -132,9 +147,11 @@ def _by_name(name: str) -> str:
         return "leads to what acts for the user"
     if _VENDORS.match(name) or _HOLDERS.fullmatch(name) or _ADDRESSES.fullmatch(name):
         return "is known to hold or to lead to credentials"
-    if _PARTS.search(name.replace("_", "")) or any(map(_is_credential_word, name.split("_"))):
-        return "is named like a credential"
-    return ""
+    return "is named like a credential" if _is_named_so(name) else ""
+
+
+def _is_named_so(name: str) -> bool:
+    return bool(_PARTS.search(name.replace("_", ""))) or any(map(_is_credential_word, name.split("_")))
 
 
 def _is_credential_word(word: str) -> bool:

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
 import pytest
 from hypothesis import HealthCheck, settings
 
 # Machines are noisy: no test may fail because an example took long; pytest-timeout ends what hangs.
 settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("house")
+
+
+_STATE = pytest.StashKey[Path]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Servers that tests start record in a directory of the tests, and not in that of whoever runs them."""
+    config.stash[_STATE] = Path(tempfile.mkdtemp(prefix="openbuffer-state-"))
+    os.environ["XDG_STATE_HOME"] = str(config.stash[_STATE])
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    shutil.rmtree(config.stash[_STATE], ignore_errors=True)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

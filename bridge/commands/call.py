@@ -39,7 +39,7 @@ def call(name: str, arguments: str, *, root: Path | None, config_file: Path | No
         try:
             parsed = _parse_arguments(name, _argument_text(arguments))
             executor = assemble(
-                (_root(root),), ending=ending, config_file=config_file, read=NamedFile(), tell=_complain
+                (_root(root),), ending=ending, face="call", config_file=config_file, read=NamedFile(), tell=_complain
             ).executor()
         except (_UsageError, ToolExecutionError) as error:
             _complain(str(error))

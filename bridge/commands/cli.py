@@ -23,6 +23,18 @@ EXIT_INTERRUPTED: Final = 130
 EXIT_BROKEN_PIPE: Final = 141
 """128 plus SIGPIPE: what a shell reports of any program whose reader went away."""
 
+_OUTCOMES: Final = (
+    "succeeded",
+    "failed",
+    "error",
+    "cancelled",
+    "outdated",
+    "rejected",
+    "running",
+    "interrupted",
+)
+"""Those of the log's reader, which is too heavy to be asked before it is known which command it is."""
+
 _CALL_EXAMPLES: Final = """\
 examples:
   openbuffer call Read '{"filePath": "notes.txt"}'
@@ -97,6 +109,8 @@ def _parser() -> argparse.ArgumentParser:
     doctor.add_argument("--config", type=Path, metavar="FILE", help=_CONFIG_HELP)
     doctor.add_argument("--json", action="store_true", help="print the findings as one JSON object")
 
+    _log_options(commands.add_parser("log", help="what the tools did: the last calls, or one of them with its diff"))
+
     demo = commands.add_parser("demo", help="watch an unsaved buffer being read, edited and kept")
     demo.add_argument(
         "--editor", choices=("headless", "nvim"), default="headless", help="the editor to use; default: headless"
@@ -136,6 +150,20 @@ def _add_apply_arguments(apply: argparse.ArgumentParser) -> None:
     apply.add_argument("--json", action="store_true", help="print what became of the entries as one JSON object")
 
 
+def _log_options(log: argparse.ArgumentParser) -> None:
+    log.add_argument("--json", action="store_true", help="print one JSON object for each call")
+    log.add_argument("--follow", action="store_true", help="go on with what happens, until Ctrl-C")
+    log.add_argument("-n", "--limit", type=int, default=50, metavar="N", help="the last N calls; default: 50")
+    log.add_argument("--tool", metavar="NAME", help="calls of this tool")
+    log.add_argument("--session", metavar="ID", help="calls of this session: its number, or 8 characters of its key")
+    log.add_argument("--outcome", choices=_OUTCOMES, help="calls that ended like this")
+    log.add_argument("--since", metavar="TIME", help="calls since then: 30m, 2h, 3d ago, or a date")
+    show = log.add_subparsers(dest="log_command", metavar="show ID").add_parser("show", help="one call, whole")
+    show.add_argument("id", metavar="ID", help="its number in the list, or its call id")
+    show.add_argument("--json", action="store_true", dest="show_json", help="print it as one JSON object")
+    show.add_argument("--before", action="store_true", help="print what was there before its change, and nothing else")
+
+
 def _dispatch(arguments: argparse.Namespace) -> int:
     if arguments.version:
         from ..version import VERSION  # noqa: PLC0415  see the module
@@ -161,6 +189,8 @@ def _dispatch(arguments: argparse.Namespace) -> int:
             from .doctor import doctor  # noqa: PLC0415  see the module
 
             return doctor(arguments.root, as_json=arguments.json, config_file=arguments.config)
+        case "log":
+            return _log(arguments)
         case "demo":
             from .demo import demo  # noqa: PLC0415  see the module
 
@@ -182,6 +212,22 @@ def _dispatch(arguments: argparse.Namespace) -> int:
         case _:
             _parser().print_help(sys.stderr)
             return EXIT_USAGE
+
+
+def _log(arguments: argparse.Namespace) -> int:
+    from .log import log, show  # noqa: PLC0415  see the module
+
+    if arguments.log_command == "show":
+        return show(arguments.id, as_json=arguments.json or arguments.show_json, before=arguments.before)
+    return log(
+        as_json=arguments.json,
+        follow=arguments.follow,
+        most=max(0, arguments.limit),
+        tool=arguments.tool,
+        session=arguments.session,
+        outcome=arguments.outcome,
+        since=arguments.since,
+    )
 
 
 def _have_stdout() -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 from openbuffer.bridge.config import COMMANDS as COMMANDS_KEYS
 from openbuffer.bridge.config import LIMITS as LIMITS_KEYS
+from openbuffer.bridge.config import LOG as LOG_KEYS
 from openbuffer.bridge.config import SANDBOX as SANDBOX_KEYS
 from openbuffer.bridge.config import parse_config
 from openbuffer.sandbox.detect import detect_os_sandbox
@@ -85,9 +86,10 @@ def test_the_example_of_the_sandbox_works(workspace: Path, environment: Mapping[
 def test_the_example_and_the_table_of_settings_are_what_there_is(workspace: Path) -> None:
     (example,) = examples(COMMANDS, "toml")
     assert parse_config(workspace / "openbuffer.toml", example.encode()).sandbox.enabled
-    tables = {"sandbox": SANDBOX_KEYS, "commands": COMMANDS_KEYS, "limits": LIMITS_KEYS}
+    tables = {"sandbox": SANDBOX_KEYS, "commands": COMMANDS_KEYS, "limits": LIMITS_KEYS, "log": LOG_KEYS}
     known = {"roots", *(f"{table}.{key}" for table, keys in tables.items() for key in keys)}
-    assert set(re.findall(r"^\| `([\w.]+)` \| .* \| .* \|$", SECTIONS[COMMANDS], re.MULTILINE)) == known
+    tables_of_keys = SECTIONS[COMMANDS] + SECTIONS["What was done: the event log"]
+    assert set(re.findall(r"^\| `([\w.]+)` \| .* \| .* \|$", tables_of_keys, re.MULTILINE)) == known
 
 
 def test_the_python_examples_work(workspace: Path, environment: Mapping[str, str]) -> None:

@@ -278,3 +278,14 @@ print(writer.finish().size)
         assert "unfinished-0" not in names(directory)
         assert living.communicate("", timeout=20)[0] == "4\n"
     assert names(directory) == {name_of(b"half"), name_of(b"x")}
+
+
+@pytest.mark.contract("X7")
+def test_what_is_too_old_goes_when_the_next_session_begins_an_artifact(tmp_path: Path) -> None:
+    old, young = (kept(ArtifactDirectory(str(tmp_path)), content).sha256 for content in (b"old", b"young"))
+    os.utime(tmp_path / old, (1, 1))
+    store = ArtifactDirectory(str(tmp_path), max_age_s=3_600)
+    assert store.read(old) == b"old"
+    kept(store, b"new")
+    assert store.read(old) is None
+    assert store.read(young) == b"young"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from openbuffer.bridge.config import CommandSettings
-from openbuffer.bridge.environment import command_environment, dropped
+from openbuffer.bridge.environment import command_environment, credentials, dropped
 
 LEFT_OUT = """
 AWS_SECRET_ACCESS_KEY=x AWS_ACCESS_KEY_ID=x AWS_SESSION_TOKEN=x AWS_PROFILE=prod AZURE_CLIENT_ID=x
@@ -120,3 +120,21 @@ def test_no_value_keeps_its_judge_busy() -> None:
 
 def test_a_value_that_is_too_long_to_be_judged_is_left_out() -> None:
     assert dropped({"TEXT": "a" * 33_000}) == {"TEXT": "is too long to be judged"}
+
+
+@pytest.mark.contract("X7")
+def test_what_is_not_to_be_recorded_are_credentials_and_not_the_way_to_one() -> None:
+    own = {
+        "GITHUB_TOKEN": "abcdefghij",
+        "AWS_SECRET_ACCESS_KEY": "abc",
+        "AWS_PROFILE": "production",
+        "DATABASE_URL": "postgres://eva:secret@db/x",
+        "PIP_INDEX_URL": "https://eva:secret@pypi.example/simple",
+        "KUBECONFIG": "/home/eva/.kube/config",
+        "SSH_AUTH_SOCK": "/run/agent",
+        "API_KEY_FILE": "~/key",
+        "PATH": "/bin",
+        "EDITOR": "nvim",
+        "OPENBUFFER_LOG": "DEBUG",
+    }
+    assert sorted(credentials(own)) == ["AWS_SECRET_ACCESS_KEY", "DATABASE_URL", "GITHUB_TOKEN", "PIP_INDEX_URL"]

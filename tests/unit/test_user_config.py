@@ -9,6 +9,7 @@ import pytest
 from openbuffer.bridge.config import Config, ConfigError, parse_config
 from openbuffer.bridge.config_file import NamedFile, Reading, read_user_file, read_workspace_file
 from openbuffer.sandbox.settings import SandboxSettings
+from openbuffer.tools.adapters.log_settings import LogSettings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,11 +29,17 @@ auto_allow = true
 [commands]
 pass_environment = ["CARGO_*"]
 drop_environment = ["EDITOR"]
+[log]
+keep = ["results", "rejections"]
+days = 7
+max_bytes = 2097152
+redact = ["user-[0-9]+"]
 """
 JSON = """{"roots": ["more"], "limits": {"file_max_bytes": 7, "read_output_max_bytes": 8},
 "sandbox": {"enabled": true, "network": true, "allow_write": ["~/cache", "/data/./x", "build"],
 "deny_read": ["../secret"], "excluded_commands": ["docker"], "auto_allow": true},
-"commands": {"pass_environment": ["CARGO_*"], "drop_environment": ["EDITOR"]}}"""
+"commands": {"pass_environment": ["CARGO_*"], "drop_environment": ["EDITOR"]},
+"log": {"keep": ["results", "rejections"], "days": 7, "max_bytes": 2097152, "redact": ["user-[0-9]+"]}}"""
 
 
 @pytest.fixture
@@ -59,6 +66,9 @@ def test_toml_and_json_say_the_same(directory: Path, tmp_path: Path, name: str, 
     )
     assert config.commands.pass_environment == ("CARGO_*",)
     assert config.commands.drop_environment == ("EDITOR",)
+    assert config.log == LogSettings(
+        keep=frozenset({"results", "rejections"}), days=7, max_bytes=2_097_152, redact=("user-[0-9]+",)
+    )
 
 
 def test_an_empty_file_says_nothing(directory: Path) -> None:
@@ -75,7 +85,7 @@ def test_a_way_up_is_gone_from_where_a_link_leads(directory: Path, tmp_path: Pat
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("a.toml", "limit = 1", "unknown key limit; known are roots, limits, sandbox, commands"),
+        ("a.toml", "limit = 1", "unknown key limit; known are roots, limits, sandbox, commands, log"),
         (
             "a.toml",
             "[limits]\nfile_max = 1",
@@ -107,6 +117,16 @@ def test_a_way_up_is_gone_from_where_a_link_leads(directory: Path, tmp_path: Pat
         ("a.toml", "[sandbox]\nexcluded_commands = ['/bin/git']", "'/bin/git' is not the name of a program"),
         ("a.toml", "[commands]\npass_environment = ['A=1']", "'A=1' is not the name of a variable"),
         ("a.toml", "[commands]\ndrop_environment = ['*_TOKEN']", "'*_TOKEN' is not the name of a variable"),
+        ("a.toml", "[log]\nkept = []", "unknown key log.kept; known are log.keep, log.days, log.max_bytes, log.redact"),
+        (
+            "a.toml",
+            "[log]\nkeep = ['intents']",
+            "'intents' is none of observations, rejections, results, before_states",
+        ),
+        ("a.toml", "[log]\nkeep = true", "log.keep must be a list of some of observations, rejections, results, "),
+        ("a.toml", "[log]\ndays = 0", "log.days must be a whole number of days, 1 or more, not 0"),
+        ("a.toml", "[log]\nmax_bytes = 1000", "log.max_bytes must be a whole number of bytes, 1048576 or more"),
+        ("a.toml", "[log]\nredact = ['(']", "log.redact: '(' is no regular expression (missing ) at position 1)"),
         ("a.toml", "roots = [", "is not TOML: "),
         ("a.json", "{", "is not JSON: "),
         ("a.json", "[]", "is not JSON: the whole is not an object"),

@@ -95,16 +95,18 @@ def test_each_key_is_judged_for_itself(tmp_path: Path) -> None:
         "roots": ["/"],
         "limits": {"file_max_bytes": 1},
         "commands": {"drop_environment": ["PATH"]},
+        "log": {"keep": []},
         "colour": "red",
         "sandbox": {"enabled": True, "netwrok": False, "network": "no", "deny_read": ["key"], "allow_write": "x"},
     }
     asked, problems = read_tightening(tables, tmp_path)
     assert asked == Tightening(enabled=True, deny_read=(str(tmp_path / "key"),))
     assert problems == (
-        "unknown key colour; known are roots, limits, sandbox, commands",
+        "unknown key colour; known are roots, limits, sandbox, commands, log",
         "roots is the user's to set, in their own openbuffer.toml",
         "limits is the user's to set, in their own openbuffer.toml",
         "commands is the user's to set, in their own openbuffer.toml",
+        "log is the user's to set, in their own openbuffer.toml",
         (
             "unknown key sandbox.netwrok; known are sandbox.enabled, sandbox.network, sandbox.allow_write, "
             "sandbox.deny_read, sandbox.excluded_commands, sandbox.auto_allow"

@@ -14,6 +14,7 @@ import re
 import secrets
 import stat
 import threading
+import time
 from typing import TYPE_CHECKING, Final
 
 from ..limits import ARTIFACT_MAX_BYTES, ARTIFACTS_MAX_BYTES
@@ -36,16 +37,23 @@ _OLD: Final = os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_NOFOLLOW", 0) | getat
 class ArtifactDirectory:
     """Implements ``ArtifactStore`` over a directory, which is made when the first artifact begins.
 
-    The oldest artifacts go when all finished ones together would be over ``max_total_bytes``; of one that is larger
+    The oldest artifacts go when all finished ones together would be over ``max_total_bytes``, and those older than
+    ``max_age_s`` when one is made for the first time; of one that is larger
     than ``max_bytes``, or that meets a full disk, the beginning is kept.
     """
 
     def __init__(
-        self, directory: str, *, max_bytes: int = ARTIFACT_MAX_BYTES, max_total_bytes: int = ARTIFACTS_MAX_BYTES
+        self,
+        directory: str,
+        *,
+        max_bytes: int = ARTIFACT_MAX_BYTES,
+        max_total_bytes: int = ARTIFACTS_MAX_BYTES,
+        max_age_s: float | None = None,
     ) -> None:
         self._directory = directory
         self._max_bytes = min(max_bytes, max_total_bytes)
         self._max_total_bytes = max_total_bytes
+        self._max_age_s = max_age_s
         self._lock = threading.Lock()
         self._swept = False
 
@@ -113,13 +121,17 @@ class ArtifactDirectory:
                 total -= status.st_size
 
     def _sweep(self) -> None:
-        """Once: remove what was being written when its process was killed."""
+        """Once: remove what is too old, and what was being written when its process was killed."""
         with self._lock:
-            if self._swept or fcntl is None:
+            if self._swept:
                 return
             self._swept = True
-        for name, _ in self._files():
-            if name.startswith(_UNFINISHED):
+        latest = None if self._max_age_s is None else time.time() - self._max_age_s
+        for name, status in self._files():
+            if latest is not None and _NAME.fullmatch(name) and status.st_mtime < latest:
+                with contextlib.suppress(OSError):
+                    os.unlink(os.path.join(self._directory, name))
+            elif fcntl is not None and name.startswith(_UNFINISHED):
                 self._remove_abandoned(os.path.join(self._directory, name))
 
     @staticmethod

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, assert_never, cast
 
-from ..contract import Capability, CommandTarget, FileChange, FileTarget, Hunk, Target
+from ..contract import Capability, CommandTarget, FileChange, FileTarget, Hunk, Target, UrlTarget
 from ..events import ToolFinished, ToolIntended, ToolRejected
 from ..limits import LOG_PART_MAX_BYTES
 
@@ -123,7 +123,7 @@ class _Encoder:
         told = _fields(target)
         if not isinstance(target, FileTarget):  # where something is done is never redacted: the record is for that
             told = {name: self._plain(value) for name, value in told.items()}
-        return {"type": _TARGET_NAMES[type(target)], **told}
+        return {"type": _TARGET_NAMES.get(type(target), type(target).__name__), **told}
 
     def _change(self, change: FileChange) -> None:
         before = change.before
@@ -174,7 +174,7 @@ class _Encoder:
         return self._redaction.text(_described(value))
 
 
-_TARGET_NAMES: Final[dict[type[Target], str]] = {FileTarget: "file", CommandTarget: "command"}
+_TARGET_NAMES: Final[dict[type[Target], str]] = {FileTarget: "file", CommandTarget: "command", UrlTarget: "url"}
 """What a kind of target is called in a log, for good."""
 
 _TOO_LARGE: Final = f"is over {LOG_PART_MAX_BYTES} bytes"
@@ -193,9 +193,12 @@ def _described(value: object) -> str:
 
 def _json(value: Any) -> bytes:
     try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
-    except (UnicodeEncodeError, ValueError):  # half of a surrogate pair; or a number of more digits than are written
-        return json.dumps(_writable(value), separators=(",", ":")).encode()
+        escaped = json.dumps(value, separators=(",", ":")).encode()  # the quicker way, and mostly nothing is escaped
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() if b"\\u" in escaped else escaped
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return json.dumps(value, separators=(",", ":")).encode()
+    except ValueError:  # a number of more digits than are written
+        return _json(_writable(value))
 
 
 def _writable(value: Any) -> Any:

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from ..limits import LOG_REDACTION_TIMEOUT_S
+from ..support.byte_search import find
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -47,19 +48,20 @@ class Redaction:
     """
 
     def __init__(self, patterns: Iterable[str] = (), secrets: Mapping[str, str] | None = None) -> None:
-        self._shapes = [(words, re.compile(shape, re.DOTALL)) for words, shape in _SHAPES]
+        self._shapes = [([word.encode() for word in words], re.compile(shape, re.DOTALL)) for words, shape in _SHAPES]
         self._patterns = [_compiled(pattern) for pattern in patterns]
         told = {secret: name for name, secret in (secrets or {}).items() if len(secret) >= SECRET_MIN_CHARS}
         # The longest first: one may be part of another.
-        self._secrets = [(secret, told[secret]) for secret in sorted(told, key=len, reverse=True)]
+        self._secrets = [(secret, _bytes(secret), told[secret]) for secret in sorted(told, key=len, reverse=True)]
 
     def text(self, text: str) -> str:
         """The text as it may be kept; the same object where nothing in it has to go."""
-        for secret, name in self._secrets:
-            if secret in text:
+        data = _bytes(text)
+        for secret, needle, name in self._secrets:
+            if find(data, needle) >= 0:
                 text = text.replace(secret, f"[redacted: {name}]")
         for words, shape in self._shapes:
-            if any(word in text for word in words):
+            if any(find(data, word) >= 0 for word in words):
                 text = shape.sub(REDACTED, text)
         for pattern in self._patterns:
             try:
@@ -70,6 +72,9 @@ class Redaction:
 
     def is_needed_in(self, content: bytes) -> bool:
         """Whether a content that can only be kept whole has something that must not be."""
+        needles = [needle for _, needle, _ in self._secrets] + [word for words, _ in self._shapes for word in words]
+        if not self._patterns and all(find(content, needle) < 0 for needle in needles):
+            return False
         text = content.decode("utf-8", "replace")
         return self.text(text) != text
 
@@ -81,6 +86,11 @@ def pattern_problem(pattern: str) -> str:
     except ValueError as error:
         return f"is no regular expression ({error})"
     return "matches nothing at all" if compiled.pattern == "" else ""
+
+
+def _bytes(text: str) -> bytes:
+    """Bytes are searched many times as fast as text."""
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _compiled(pattern: str) -> Any:

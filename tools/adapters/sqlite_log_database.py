@@ -133,7 +133,7 @@ class LogDatabase:
             self.close()
 
     def _opened(self) -> sqlite3.Connection:
-        os.makedirs(self.directory, mode=_PRIVATE_DIRECTORY, exist_ok=True)
+        _make_directories(self.directory)
         _make_private(self.directory, stat.S_ISDIR, _PRIVATE_DIRECTORY)
         with _opening, self._locked():
             with contextlib.suppress(FileExistsError):
@@ -264,6 +264,15 @@ _ADVICE: Final = "see to it that its directory can be written, or name another w
 def _code(error: BaseException) -> int:
     code = getattr(error, "sqlite_errorcode", 0)  # extended codes carry the plain one in their lowest byte
     return int(code) & 0xFF if code else 0
+
+
+def _make_directories(directory: str) -> None:
+    """Make it and what is missing above it, closed to others."""
+    above = os.path.dirname(directory)
+    if above != directory and not os.path.isdir(above):
+        _make_directories(above)
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(directory, _PRIVATE_DIRECTORY)
 
 
 def _make_private(path: str, is_kind: Callable[[int], bool], mode: int) -> None:

@@ -43,8 +43,11 @@ OUTCOMES: Final[tuple[CallOutcome, ...]] = (
 )
 
 _PAGE: Final = 500
+_KEY_LEAST: Final = 8
+"""Characters of a key that name a session; fewer digits are its number."""
+
 _SMALL: Final = ("capabilities", "targets", "change", "error", NOT_KEPT)
-"""Parts that tell what a call was about, without its contents."""
+"""Parts that tell what a call was about and are read however large they are, where its contents are not wanted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,12 +112,21 @@ class LoggedCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallFilter:
-    """Which calls are wanted; what is None does not matter. ``session`` is a number, or how a key begins."""
+    """Which calls are wanted; what is None does not matter.
+
+    ``session`` is a number, or the first characters of a key, eight at least.
+    """
 
     tool: str | None = None
     session: str | None = None
     outcome: CallOutcome | None = None
     since_ns: int | None = None
+
+    def is_session(self, number: int, key: str) -> bool:
+        """Whether the session is wanted."""
+        if self.session is None:
+            return True
+        return self.session == str(number) or (len(self.session) >= _KEY_LEAST and key.startswith(self.session))
 
 
 class LogReader:
@@ -248,12 +260,11 @@ class LogReader:
     @staticmethod
     def _page(connection: sqlite3.Connection, wanted: CallFilter, below: int | None) -> list[tuple[int, int]]:
         """Events by number and call, the last one first."""
-        session = wanted.session or ""
         rows = connection.execute(
             "SELECT id, call FROM events WHERE (?1 IS NULL OR id < ?1) AND (?2 IS NULL OR tool = ?2 COLLATE NOCASE) "
-            "AND (?3 IS NULL OR at_ns >= ?3) AND (?4 = '' OR session IN "
-            "(SELECT id FROM sessions WHERE id = ?5 OR substr(key, 1, length(?4)) = ?4)) ORDER BY id DESC LIMIT ?6",
-            (below, wanted.tool, wanted.since_ns, session, int(session) if _is_number(session) else -1, _PAGE),
+            "AND (?3 IS NULL OR at_ns >= ?3) AND (?4 IS NULL OR session IN (SELECT value FROM json_each(?4))) "
+            "ORDER BY id DESC LIMIT ?5",
+            (below, wanted.tool, wanted.since_ns, _sessions(connection, wanted), _PAGE),
         )
         return rows.fetchall()
 
@@ -293,6 +304,14 @@ class LogReader:
             roots=tuple(json.loads(roots)),
             is_alive=ended is None and self._marks.is_set(key),
         )
+
+
+def _sessions(connection: sqlite3.Connection, wanted: CallFilter) -> str | None:
+    """The sessions that are wanted, as JSON."""
+    if wanted.session is None:
+        return None
+    rows = connection.execute("SELECT id, key FROM sessions").fetchall()
+    return json.dumps([number for number, key in rows if wanted.is_session(number, key)])
 
 
 def _is_number(name: str) -> bool:
