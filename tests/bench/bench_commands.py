@@ -1,8 +1,9 @@
 """Run a command, and drain 32 MiB of its output. See README.md.
 
 ``sh -c through asyncio`` is what a tool would otherwise do: ``create_subprocess_exec`` with pipes, in a session of its
-own, and ``communicate``. Ours runs in a worker thread, as the Shell tool does it, and registers with the guard that
-ends commands when their owner dies.
+own, and ``communicate``. The Shell tool is called as a host calls it: arguments are validated, the directory is judged
+twice, and the result is put into words. Its engine alone runs in a worker thread as well. Both register with the guard
+that ends commands when their owner dies.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import anyio.to_thread
 from measure import Goal, Row, interleave, parse_options, print_table, scratch_folder, sync
 from openbuffer.sandbox import Invocation
 from openbuffer.sandbox.process.runner import CaptureLimits, run_invocation
+from openbuffer.tools.host import create_shell_tool
+from openbuffer.tools.support.shells import Shell
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -24,7 +27,8 @@ MIB = 1024 * 1024
 DRAINED = 32 * MIB
 LIMITS = CaptureLimits(head_bytes=16 * 1024, tail_bytes=16 * 1024)
 ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
-OURS, OURS_ALONE, ASYNCIO, RUN = "openbuffer", "openbuffer, without threads", "sh -c through asyncio", "subprocess.run"
+TOOL, OURS, OURS_ALONE = "the Shell tool", "its engine in a thread", "its engine alone"
+ASYNCIO, RUN = "sh -c through asyncio", "subprocess.run"
 
 CONTENTS = {
     "zeros": b"\0",
@@ -40,12 +44,13 @@ async def main() -> None:
     for line in ("true", "echo hi"):
         rows = [
             Row(ASYNCIO, through_asyncio(line)),
+            Row(TOOL, through_the_tool(line)),
             Row(OURS, in_a_thread(line)),
             Row(OURS_ALONE, sync(lambda line=line: ours(line))),
             Row(RUN, sync(lambda line=line: through_run(line))),
         ]
         await interleave(rows, options.rounds(40), burst=10)
-        print_table(f"sh -c '{line}'", rows, base=ASYNCIO, goals=[Goal(OURS, 1.5, ASYNCIO)])
+        print_table(f"sh -c '{line}'", rows, base=ASYNCIO, goals=[Goal(TOOL, 1.5, ASYNCIO)])
     with scratch_folder() as folder:
         for name, content in CONTENTS.items():
             # A writer that costs little, so that reading is what is measured.
@@ -57,11 +62,27 @@ async def drain(name: str, line: str, rounds: int) -> None:
     """One flood."""
     rows = [
         Row(RUN, sync(lambda: through_run(line))),
+        Row(TOOL, through_the_tool(line)),
         Row(OURS, in_a_thread(line)),
         Row(ASYNCIO, through_asyncio(line)),
     ]
     await interleave(rows, rounds)
-    print_table(f"32 MiB of {name}", rows, base=RUN, goals=[Goal(OURS, 0.6, RUN)])
+    print_table(f"32 MiB of {name}", rows, base=RUN, goals=[Goal(TOOL, 0.6, RUN)])
+
+
+def through_the_tool(line: str) -> Callable[[], Awaitable[float]]:
+    """The whole tool, of a session that was set up before, as each of its calls finds it."""
+    shell = Shell(name="sh", program="/bin/sh", system="Linux")
+    tool = create_shell_tool(cwd="/", environment=ENVIRONMENT, shell=shell)
+
+    async def once() -> float:
+        start = time.perf_counter()
+        result = await tool.execute({"command": line})
+        taken = time.perf_counter() - start
+        assert result.success
+        return taken
+
+    return once
 
 
 def ours(line: str) -> None:
