@@ -4,6 +4,9 @@ from .errors import (
     CommandStartError,
     CommandTimeoutError,
     ExitCodeError,
+    HostFileError,
+    ManifestFailedError,
+    ManifestRefusedError,
     OperationAbsentError,
     RestoreError,
     SandboxAnswerError,
@@ -21,6 +24,8 @@ from .errors import (
     SnapshotNotFoundError,
     WorkerWithdrawnError,
 )
+from .manifest_ports import HostFiles
+from .manifest_result import EntryResult, ManifestResult
 from .port import (
     EXECUTION_CONTAINMENT_WORDS,
     AppliesManifests,
@@ -63,13 +68,19 @@ __all__ = [
     "DeletesFiles",
     "DirectoryEntry",
     "DirectoryListing",
+    "EntryResult",
     "ExecutionContainment",
     "ExitCodeError",
     "FileKind",
     "FileStat",
+    "HostFileError",
+    "HostFiles",
     "Invocation",
     "ListsDirectories",
     "MakesDirectories",
+    "ManifestFailedError",
+    "ManifestRefusedError",
+    "ManifestResult",
     "OperationAbsentError",
     "ReadsBytes",
     "RestoreError",

@@ -34,7 +34,6 @@ OPEN: dict[str, str] = {
     "S8": COMMANDS,
     "S9": COMMANDS,
     "S10": COMMANDS,
-    "S11": SANDBOXES,
     "W1": WEB,
     "W2": WEB,
     "W3": WEB,
