@@ -680,6 +680,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
     "X1": ("unit/test_delete_plan.py", "unit/test_executor.py", "unit/test_file_pipeline.py"),
     "X2": (
         "e2e/test_log_command.py",
+        "e2e/test_log_crash.py",
         "unit/test_executor.py",
         "unit/test_interrupted_calls.py",
         "unit/test_sandbox_tool_set.py",
@@ -711,6 +712,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
     "X6": ("unit/test_paths.py",),
     "X7": (
         "e2e/test_log_command.py",
+        "e2e/test_log_crash.py",
         "unit/test_artifact_stores.py",
         "unit/test_event_records.py",
         "unit/test_log_redaction.py",

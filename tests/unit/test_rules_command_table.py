@@ -54,6 +54,12 @@ DENIED = [
     "eval rm x", "eval 'rm x'", "eval 'a; ' 'rm x'", "eval \"r''m x\"", "trap 'rm x' EXIT", "alias a='rm x'",
     "git -c alias.x='!rm y' x", "git submodule foreach 'rm x'", "git bisect run rm x", "git rebase -x 'rm x' main",
     "bash <<E\nrm x\nE", "echo 'rm x' | sh", "let 'a[$(rm x)]=1'", "test -v 'a[$(rm x)]'",
+    # run by what computes, expands or reads a line from elsewhere
+    "ls \"$\\\n(rm x)\"", "[[ 'a[$(rm x)]' -eq 1 ]]", "[ -v 'a[$(rm x)]' ]",
+    "for x in 'a[$(rm x)]'; do ls $((x)); done",
+    "for x in 'a[$(rm x)]'; do [[ $x -eq 1 ]]; done", "for x in '$(rm x)'; do ls \"${x@P}\"; done", "((rm x))",
+    "for x in 'a[$(rm x)]'; do ls ${y:x}; done", ". /dev/stdin <<< 'rm x'", "bash /dev/stdin <<< 'rm x'",
+    "sh <(echo rm x)", "source <(echo rm x)", "jobs -x rm x", "ls <<'E'\n\\\nrm x\nE\n", "ls ${X:-<(rm x)}",
     # not understood, and the word is there
     "if rm", "rm (", "'rm x", "rm x $(", "{rm,x}", "a() rm x", "rm x\r\nls (", "while; rm x", "rm x )",
     "ls\u00a0; rm x",
@@ -75,6 +81,8 @@ ASKED = [
     "ls | bash",
     "bash -s", "bash -i", "export PATH=x; git status", "alias ls=x; ls", "hash -p /x git; git status", "set -- a; ls",
     "PATH=. git status", "X=1 git status", "env X=1 git status", "GIT_PAGER=x git log", "git -c core.pager=x log",
+    "for PATH in /evil; do ls; done", "for http_proxy in x; do git status; done", "ls ${X:=y}", "ls ${PATH=y}", "((x))",
+    "env -C x ./git", "LANGUAGE=x ls", "ls `\\\ngit status`", "ls 'a' <<< \"$\\\n(ls)\"", "sudo -u $X ls -l",
     "git --exec-path=x status", "enable -f x y", "read X", "printf -v X y", "unset PATH", "git push $X",
     "if", "'unclosed", "ls (", "ls | (", "a;;b)", "ls <<E\n$X\nE", "ls <<'E F'\nx", "git status\r\nls", "ls\u00a0x",
     "ls ${X:-<(ls)}", "E\n\\\n1", "ls > $X", "ls > \"$X/f\"", "cd x && ./git", "ls > secre?/x", "-2>&1",

@@ -103,8 +103,8 @@ LAUNCHERS: Final = {
 
 OTHER_LAUNCHERS: Final = frozenset(
     {
-        "bwrap", "chroot", "chrt", "coproc", "dbus-run-session", "entr", "fakeroot", "firejail", "flock", "gdb",
-        "hyperfine", "ltrace", "nsenter", "parallel", "perf", "pkexec", "proot", "rlwrap", "runuser", "script",
+        "bwrap", "chroot", "chrt", "coproc", "dbus-run-session", "entr", "fakeroot", "firejail", "fc", "flock", "gdb",
+        "hyperfine", "jobs", "ltrace", "nsenter", "parallel", "perf", "pkexec", "proot", "rlwrap", "runuser", "script",
         "setarch", "setpriv", "start-stop-daemon", "strace", "su", "systemd-run", "taskset", "unbuffer", "unshare",
         "valgrind", "watch", "watchexec", "xvfb-run", "ash", "csh", "fish", "ld.so", "pwsh", "powershell", "tcsh",
     }
@@ -157,7 +157,7 @@ def _first_operand(launcher: Launcher, words: Sequence[Word]) -> int | None:
         if word.text == "--":
             return at + 1
         taken = _option(launcher, word.text)
-        if taken is None:
+        if taken is None or any(value.splits for value in words[at + 1 : at + taken]):
             return None
         at += taken
     return at

@@ -62,6 +62,8 @@ def look_through(line: str) -> RunLine:
     result = RunLine()
     looker = _Looker(result)
     result.commands = looker.line(line, 0)
+    if looker.loops and looker.computes:
+        result.doubt("computes with variables that it sets")
     if looker.changes_directory and looker.runs_relative:
         result.doubt("changes the directory and runs a program by a relative path")
     relative = (each.target for each in result.redirections if each.target is not None)
@@ -99,6 +101,8 @@ class _Looker:
         self._left_bytes = _BYTES_MAX
         self.changes_directory = False
         self.runs_relative = False
+        self.loops = False
+        self.computes = False
 
     def line(self, line: str, depth: int) -> list[RunCommand]:
         """The commands of a line, or of a line within one."""
@@ -113,6 +117,8 @@ class _Looker:
         for why in read.doubts:
             self._result.doubt(why)
         self._result.redirections += read.redirections
+        self.loops = self.loops or read.loops
+        self.computes = self.computes or read.computes
         found: list[RunCommand] = []
         seen: set[SimpleCommand] = set()
         for command in read.commands:
@@ -176,6 +182,9 @@ class _Looker:
         for name in found.assignments:
             if not is_harmless_variable(name):
                 self._result.doubt(f"sets the variable {name[:40]}")
+        options = [word.text for word in run.words[1 : found.at]]
+        if program in {"env", "sudo"} and any(text.startswith(("-C", "-D", "--chdir")) for text in options):
+            self.changes_directory = True
         run.needs_rule = launcher.needs_rule or not found.words
         run.reach = found.at + 1
         if not found.words:
@@ -199,7 +208,10 @@ class _Looker:
             self._result.doubt(f"has {program} run what its arguments do not tell")
             run.runs = self._guessed(run.words, depth)
             return
-        if script is not None:
+        if script is None:
+            if any(_is_no_file(word) for word in run.words[1:]):
+                self._result.doubt(f"has {program} run what its arguments do not tell")
+        else:
             run.needs_rule = False
             run.reach = len(run.words)
             self._inner_line(run, (script,), depth)
@@ -235,6 +247,8 @@ class _Looker:
         """Two names for one thing."""
         run.readings = ((Word("source"), *run.words[1:]), (Word("."), *run.words[1:]))
         self.runs_relative = self.runs_relative or not any(word.text.startswith("/") for word in run.words[1:2])
+        if any(_is_no_file(word) for word in run.words[1:2]):
+            self._result.doubt("has source run what its arguments do not tell")
 
     def find(self, run: RunCommand, depth: int) -> None:
         """It runs programs, and deletes."""
@@ -308,6 +322,10 @@ class _Looker:
     def _inner_line_of(self, run: RunCommand, text: str, depth: int) -> None:
         if text.strip():
             run.runs += self.line(text.replace("\0", "$_"), depth + 1)
+
+
+def _is_no_file(word: Word) -> bool:
+    return not word.is_exact or word.text.startswith(("/dev/", "/proc/"))
 
 
 _HARMLESS_SETTING: Final = re.compile(r"(color|advice|user)\.[\w.]+=|core\.quote[pP]ath=")

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
+from .here_documents import doubt_of_here_document
 from .shell_parser import parsed
 from .shell_words import NoWordError, Word, read_word
 
@@ -52,11 +53,15 @@ class ShellLine:
     """What a line comes to.
 
     ``doubts`` say why there may be more to it than ``commands`` and ``redirections``; each completes "the line ...".
+    ``loops``: it sets a variable to one word after the other; ``computes``: it takes the values of variables for
+    expressions, in which a shell runs what is in brackets.
     """
 
     commands: list[SimpleCommand] = field(default_factory=list[SimpleCommand])
     redirections: list[Redirection] = field(default_factory=list[Redirection])
     doubts: list[str] = field(default_factory=list[str])
+    loops: bool = False
+    computes: bool = False
 
     def doubt(self, why: str) -> None:
         """Take note of a reason, once."""
@@ -78,6 +83,8 @@ def read_line(line: str) -> ShellLine:
     if b"\0" in source:
         result.doubt("has a NUL character")
         return result
+    if b"$\\\n" in source:
+        result.doubt("has a $ at the end of a line that goes on")
     root = parsed(source)
     reader = _Reader(source, result)
     if root.has_error:
@@ -144,7 +151,7 @@ _COMMENT_PARENTS: Final = frozenset(
 )  # fmt: skip
 _WRITES: Final = frozenset({">", ">>", ">|", "&>", "&>>", ">&", "<>"})
 _READS: Final = frozenset({"<", "<&", "<>"})
-_HARMLESS_VARIABLES: Final = frozenset({"CI", "COLUMNS", "FORCE_COLOR", "LANG", "LANGUAGE", "LINES", "NO_COLOR", "TZ"})
+_HARMLESS_VARIABLES: Final = frozenset({"CI", "COLUMNS", "FORCE_COLOR", "LANG", "LINES", "NO_COLOR", "TZ"})
 
 
 def is_harmless_variable(name: str) -> bool:
@@ -226,9 +233,14 @@ class _Reader:
             )
         if kind in {"subscript", "array"}:
             self._result.doubt("has an array")
-        if kind == "expansion" and re.search(rb"[()<>`&|;]", self._without_substitutions(node)):
-            # A process substitution in there is run by a shell, and not seen by the parser.
-            self._result.doubt("has an expansion that is not understood")
+        if kind == "for_statement":
+            self._loop(node)
+        if kind == "compound_statement" and self._text(node).startswith("(("):
+            self._result.doubt("computes by (( )), where some shells run commands")
+        if kind == "arithmetic_expansion":
+            self._compute(node)
+        if kind == "expansion":
+            self._check_expansion(self._without_substitutions(node))
         if kind in {"regex", "extglob_pattern"} and not _PLAIN_PATTERN.fullmatch(self._text(node)):
             self._result.doubt(f"has {self._text(node)[:40]!r}, which is not understood")
         for child in node.children:
@@ -242,8 +254,37 @@ class _Reader:
             text[start:end] = b" " * (end - start)
         return bytes(text)
 
+    def _check_expansion(self, text: bytes) -> None:
+        """``text`` is that of ``${...}`` without the commands in it."""
+        if re.search(rb"[()<>`&|;]", text):
+            # A process substitution in there is run by a shell, and not seen by the parser.
+            self._result.doubt("has an expansion that is not understood")
+        if re.match(rb"\$\{!?\w*(?::?=|@[A-Za-z])", text):
+            self._result.doubt("has an expansion that sets a variable, or runs what is in one")
+        if re.match(rb"\$\{\w*:[^-+?=]", text):
+            self._result.computes = True
+
+    def _loop(self, node: Node) -> None:
+        self._result.loops = True
+        name = next((self._text(child) for child in node.children if child.type == "variable_name"), "")
+        # A small name is a variable of the line's own; but for these, which programs look for.
+        if not name.islower() or name.endswith("_proxy"):
+            self._result.doubt(f"sets the variable {name[:40]}")
+
+    def _compute(self, node: Node) -> None:
+        text = self._source[node.start_byte : node.end_byte]
+        if re.search(rb"""['"\\]""", text):
+            self._result.doubt("computes what is in quotes")
+        if re.search(rb"[A-Za-z_]", self._without_substitutions(node)):
+            self._result.computes = True
+
     def _test(self, node: Node, depth: int) -> None:
-        """A test runs nothing but what is expanded in it; of its words none is told but the first."""
+        """A test runs nothing but what is expanded or computed in it; of its words none is told but the first."""
+        text = self._source[node.start_byte : node.end_byte].lstrip(b"[").rstrip(b"]")
+        if re.search(rb"-(?:eq|ne|lt|le|gt|ge|v|R)\b", text):
+            self._result.computes = self._result.computes or b"$" in text
+            if re.search(rb"[\[`'\"\\]", self._without_substitutions(node).lstrip(b"[").rstrip(b"]")):
+                self._result.doubt("computes what is in quotes or brackets")
         self._result.commands.append(SimpleCommand((Word(self._text(node.children[0])),)))
         for child in node.children:
             self.visit(child, depth + 1)
@@ -387,59 +428,23 @@ class _Reader:
             self._result.redirections.append(Redirection("read", target))
 
     def _here_document(self, node: Node, depth: int) -> list[Node]:
-        start = body = end = None
         more: list[Node] = []
         for child in node.children:
-            if child.type == "heredoc_start":
-                start = child
-            elif child.type == "heredoc_body":
-                body = child
+            if child.type == "heredoc_body":
                 self._visit_children(child, depth)
-            elif child.type == "heredoc_end":
-                end = child
             elif child.type == "file_redirect":
                 more += self._redirect(child, depth + 1)
             elif child.type in _WORDS:
                 more.append(child)
-            else:
+            elif child.type not in {"heredoc_start", "heredoc_end"}:
                 self.visit(child, depth + 1)
-        if start is None or end is None:
-            self._result.doubt("has a here-document that is not understood")
-        else:
-            self._check_here_document(start, body, end)
+        if doubt := doubt_of_here_document(self._source, node):
+            self._result.doubt(doubt)
         return more
 
     def _visit_children(self, node: Node, depth: int) -> None:
         for child in node.children:
             self.visit(child, depth + 1)
-
-    def _check_here_document(self, start: Node, body: Node | None, end: Node) -> None:
-        """Whether the body ends where a shell sees its end, and whether there is anything to run in it."""
-        given = self._text(start)
-        operator = self._source[start.start_byte - 3 : start.start_byte]
-        strips = operator == b"<<-"
-        try:
-            delimiter = read_word(given, {}).text
-        except NoWordError:
-            self._result.doubt("has a here-document whose end is not understood")
-            return
-        newline = self._source.find(b"\n", start.end_byte)
-        first = newline + 1
-        lines = self._source[first : end.end_byte].decode(errors="replace").split("\n")
-        ends = [each.lstrip("\t") if strips else each for each in lines]
-        text = self._source[first : end.start_byte]
-        after = self._source[end.end_byte : end.end_byte + 1]
-        is_sound = (
-            newline >= 0
-            and (body is None or first <= body.start_byte)
-            and not re.search(rb"""['"`\\(){}]""", self._source[start.end_byte : newline])
-            and delimiter not in ends[:-1]
-            and ends[-1] == delimiter
-        )
-        if not is_sound or after not in {b"", b"\n"}:
-            self._result.doubt("has a here-document whose end is not understood")
-        if given == delimiter and re.search(rb"[`$\\]", text):
-            self._result.doubt("has a here-document with expansions in it")
 
     # --- texts -------------------------------------------------------------------------------------------------------
 
