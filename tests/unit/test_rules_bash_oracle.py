@@ -33,7 +33,10 @@ SCRAPS: Final = [
     "1", "é", "\u00a0", "\r", "\t", "$1", "$@", "$#", "select ", "nohup ", "echo ", "coproc ", "trap ", "let ",
     "true", "false",
     "declare ", "export ", "$[", "]", "*", "in ", " do ", " then", "<>f", ">|f", "3>&-", "{", "}", ",", "..", "%",
-    "^", "./c1",
+    "^", "./c1", "$", "[", "-eq ", "${x@P}", "${x:=", "for x in '$(c1)'; do ", "source ", "read x", "set -- ", "${!x}",
+    "${x:",
+    "<<- E\n", "case $x in ", "unset ", "test ", "printf -v x ", ". ", "\n\\\n", "<<E;", "<<\"E\"\n", "$\\\n",
+    "]]", "[[",
 ]  # fmt: skip
 
 AROUND: Final = [

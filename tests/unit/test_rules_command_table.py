@@ -60,6 +60,7 @@ DENIED = [
     "for x in 'a[$(rm x)]'; do [[ $x -eq 1 ]]; done", "for x in '$(rm x)'; do ls \"${x@P}\"; done", "((rm x))",
     "for x in 'a[$(rm x)]'; do ls ${y:x}; done", ". /dev/stdin <<< 'rm x'", "bash /dev/stdin <<< 'rm x'",
     "sh <(echo rm x)", "source <(echo rm x)", "jobs -x rm x", "ls <<'E'\n\\\nrm x\nE\n", "ls ${X:-<(rm x)}",
+    ">f\\\ng rm x", ">out/f\\\ngit rm x",
     # not understood, and the word is there
     "if rm", "rm (", "'rm x", "rm x $(", "{rm,x}", "a() rm x", "rm x\r\nls (", "while; rm x", "rm x )",
     "ls\u00a0; rm x",

@@ -173,6 +173,8 @@ class _Reader:
             if not _BETWEEN.fullmatch(self._source, end, max(end, node.start_byte)):
                 self._result.doubt(f"has {self._shown(end, node.start_byte)!r}, which is not understood")
                 return
+            if node.start_byte > end and _JOINED.fullmatch(self._source, end, node.start_byte):
+                self._result.doubt("goes on in the next line in the middle of a word")
             if node.type == "comment":
                 self._check_comment(node)
             end = max(end, node.end_byte)
