@@ -119,6 +119,7 @@ class ContainerSandboxClient:
         """
         given = dict(os.environ) if environment is None else dict(environment)
         setup = ContainerSetup(
+            name=f"openbuffer-{secrets.token_hex(8)}",
             image=image,
             workspace=workspace,
             owner=None if keep else own_name(),

@@ -49,9 +49,12 @@ class ContainerLimits:
 class ContainerSetup:
     """What a container is made from. ``owner`` is who it ends with; None for one that stays until it is removed.
 
+    Its name is known before it is there, so that it can be removed at any moment.
+
     ``user_processes``: how many processes the kernel lets one user have, where that is bounded on this host.
     """
 
+    name: str
     image: str
     workspace: str
     owner: str | None
@@ -67,6 +70,7 @@ def create_argv(engine: ContainerEngine, setup: ContainerSetup) -> list[str]:
     Raises:
         SandboxError: the image, the user or the workspace has no usable name.
     """
+    check_container_name(setup.name)
     _require(_IMAGE, setup.image, "image")
     _require(_USER, setup.user, "user")
     _require(_WORKSPACE, setup.workspace, "workspace")
@@ -76,6 +80,7 @@ def create_argv(engine: ContainerEngine, setup: ContainerSetup) -> list[str]:
     return [
         engine.program,
         "create",
+        f"--name={setup.name}",
         *life,
         "--pull=never",
         *([] if setup.network else ["--network=none"]),

@@ -75,16 +75,16 @@ async def make_container(
     Raises:
         SandboxError: it could not be had; nothing of it is left.
     """
-    out = await ask_engine(engine, create_argv(engine, setup), environment, "no container could be made")
-    container = check_container_name(out.strip().splitlines()[-1] if out.strip() else "")
     try:
+        out = await ask_engine(engine, create_argv(engine, setup), environment, "no container could be made")
+        container = check_container_name(out.strip().splitlines()[-1] if out.strip() else "")
         if setup.owner is None:
             await ask_engine(engine, start_kept_argv(engine, container), environment, "it could not be started")
             return LivingContainer(engine, container, None)
         return LivingContainer(engine, container, await _attached(engine, container, environment))
     except BaseException:
         with anyio.CancelScope(shield=True):
-            await remove_container(engine, container, environment)
+            await remove_container(engine, setup.name, environment)
         raise
 
 

@@ -164,6 +164,11 @@ def _clone_words(entry: GitRepository) -> str:
 
 
 async def _applied(manifest: WorkspaceManifest, files: DirectoryHostFiles, order: Order, target: _Target) -> int:
+    if manifest.environment:
+        raise ManifestRefusedError(
+            "its `environment` would hold for the commands of this program alone, which ends now; take it out, and "
+            "give the variables to the container or to its commands. Nothing was applied"
+        )
     async with _container(order, target) as client:
         result = await apply_workspace_manifest(client, manifest, files, root=order.root)
         _report(result, order, container=client.container_id, engine=target.engine, is_new=not target.container)

@@ -69,6 +69,9 @@ def create(rest: list[str]) -> int:
     container = secrets.token_hex(32)
     (STATE / container).mkdir()
     (STATE / container / "first").write_text(json.dumps(["/bin/sh", *rest[-2:]]))
+    (STATE / container / "name").write_text(rest[0].partition("=")[2])
+    if image == "slow:1":
+        time.sleep(1)
     for option in rest:
         if option.startswith("--label=openbuffer.owner="):
             (STATE / container / "owner").write_text(option.split("=", 2)[2])
@@ -124,6 +127,8 @@ def execute(rest: list[str]) -> int:
 
 
 def remove(container: str) -> int:
+    named = [path.parent.name for path in STATE.glob("*/name") if path.read_text() == container]
+    container = named[0] if named else container
     try:
         process = int((STATE / container / "process").read_text())
         if process:

@@ -20,7 +20,7 @@ PODMAN = ContainerEngine("podman", "/usr/bin/podman")
 
 
 def made(engine: ContainerEngine = DOCKER, *, owner: str | None = "host:1:2", network: bool = False) -> list[str]:
-    setup = ContainerSetup(image="debian:12", workspace="/workspace", owner=owner, network=network)
+    setup = ContainerSetup(name="n1", image="debian:12", workspace="/workspace", owner=owner, network=network)
     return create_argv(engine, setup)
 
 
@@ -30,6 +30,7 @@ def test_a_container_of_docker_gets_exactly_this() -> None:
         [
             "/usr/bin/docker",
             "create",
+            "--name=n1",
             "--rm",
             "--interactive",
             "--label=openbuffer.owner=host:1:2",
@@ -107,7 +108,7 @@ def test_nothing_of_the_host_is_given_to_a_container(engine: ContainerEngine, ne
 @pytest.mark.parametrize("image", ["", "-v/:/x", "--privileged", "a b", "a\nb", "a;b", "$(x)"])
 def test_an_image_that_is_none_does_not_become_an_option(image: str) -> None:
     with pytest.raises(SandboxError, match="image"):
-        create_argv(DOCKER, ContainerSetup(image=image, workspace="/w", owner=None))
+        create_argv(DOCKER, ContainerSetup(name="n1", image=image, workspace="/w", owner=None))
 
 
 @pytest.mark.parametrize(
@@ -115,7 +116,7 @@ def test_an_image_that_is_none_does_not_become_an_option(image: str) -> None:
 )
 def test_a_user_and_a_workspace_are_what_they_should_be(user: str, workspace: str) -> None:
     with pytest.raises(SandboxError):
-        create_argv(DOCKER, ContainerSetup(image="a", workspace=workspace, owner=None, user=user))
+        create_argv(DOCKER, ContainerSetup(name="n1", image="a", workspace=workspace, owner=None, user=user))
 
 
 @pytest.mark.parametrize("name", ["", "-f", "a b", "a/b", "x" * 300])

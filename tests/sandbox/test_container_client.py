@@ -419,6 +419,15 @@ async def test_a_container_that_cannot_be_had_leaves_nothing(
     assert bench.containers == set()
 
 
+@pytest.mark.contract("T6")
+async def test_a_container_that_is_cancelled_while_it_is_made_does_not_stay(bench: Bench) -> None:
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(lambda: bench.client(image="slow:1"))
+        await until(lambda: bool(list(bench.state.glob("*/name"))))
+        tasks.cancel_scope.cancel()
+    assert bench.containers == set()
+
+
 async def test_an_engine_that_is_not_there_is_told(bench: Bench, tmp_path: Path) -> None:
     with pytest.raises(SandboxUnavailableError, match="podman is not installed"):
         find_container_engine("podman", {"PATH": str(tmp_path)})

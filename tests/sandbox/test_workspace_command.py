@@ -87,6 +87,7 @@ def test_a_container_that_runs_is_filled(bench: Bench, capsys: pytest.CaptureFix
         ('{"entries": {"../x": {"type": "dir"}}}', "the manifest is refused"),
         ('{"entries": {"x": {"type": "localFile", "source": "/etc/hostname"}}}', "outside of what may be read"),
         ('{"entries": {"x": {"type": "socket"}}}', "socket"),
+        ('{"entries": {}, "environment": {"A": "b"}}', "this program alone"),
     ],
 )
 def test_a_manifest_that_is_refused_leaves_no_container(
