@@ -35,11 +35,12 @@ class ToldEventLog:
     async def append(self, event: Event) -> None:
         """Record the event; raises whatever the log raises, and then tells nothing."""
         written = _written_by(event)  # its content is lent for as long as it is being recorded
+        made = self._under_way.pop(event.call_id, None)
         await self._log.append(event)
-        if isinstance(event, ToolFinished):
-            written = self._under_way.pop(event.call_id, None)
-        elif written is not None:
+        if written is not None:
             self._under_way[event.call_id] = written
+        elif isinstance(event, ToolFinished) and event.outcome == "succeeded":
+            written = made
         if written is not None:
             await anyio.to_thread.run_sync(self._tell, *written)
 

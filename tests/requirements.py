@@ -654,6 +654,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "sandbox/test_quarantine_unprivileged.py",
         "sandbox/test_sandbox_mounts.py",
         "sandbox/test_seatbelt_profile.py",
+        "unit/test_host_writes.py",
     ),
     "S10": (
         "e2e/test_bridge_commands.py",
@@ -682,6 +683,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "e2e/test_log_command.py",
         "e2e/test_log_crash.py",
         "unit/test_executor.py",
+        "unit/test_host_writes.py",
         "unit/test_interrupted_calls.py",
         "unit/test_sandbox_tool_set.py",
         "unit/test_shell_pipeline.py",
