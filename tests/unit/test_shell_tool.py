@@ -236,7 +236,9 @@ async def test_a_deleted_working_directory_does_not_break_the_next_command(root:
     os.rmdir(root)
     gone = await shell(root, "true")
     assert gone.error is not None
-    assert "It is the first root; name another directory by workingDirectory." in gone.error
+    assert gone.error == (
+        f"no such directory: {root}. It is the first root; name another directory by workingDirectory."
+    )
     assert written(await shell(root, "pwd", workingDirectory="/")) == "/\n"
 
 

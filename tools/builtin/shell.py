@@ -262,7 +262,7 @@ def _elsewhere(roots: Roots, parsed: ShellInput) -> str:
 
 def _directory(roots: Roots, parsed: ShellInput) -> tuple[str, tuple[int, int]]:
     """The canonical path of the directory to start in, and which directory that is."""
-    given = os.path.join(roots.first, parsed.working_directory)
+    given = os.path.join(roots.first, parsed.working_directory) if parsed.working_directory else roots.first
     shown = printable(given[:400])
     try:
         path = os.path.realpath(given, strict=True)
