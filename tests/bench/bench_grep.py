@@ -70,17 +70,17 @@ def tool(
     tree: Path, pattern: str, mode: str, engine: EngineName | None, *, start: str = ""
 ) -> Callable[[], Awaitable[float]]:
     """The Grep tool, called on its own; ``start`` is run first by the process that searches."""
-    grep = create_grep_tool(cwd=tree, engine=engine)
+    usual = isolation.START
+    isolation.START = start + usual  # type: ignore[misc]  for this tool alone
+    try:
+        grep = create_grep_tool(cwd=tree, engine=engine)
+    finally:
+        isolation.START = usual  # type: ignore[misc]  as it was
 
     async def once() -> float:
-        usual = isolation.START
-        isolation.START = start + usual  # type: ignore[misc]  for this process alone
         begin = time.perf_counter()
         arguments: dict[str, Any] = {"pattern": pattern, "outputMode": mode}
-        try:
-            result = await grep.execute(arguments)
-        finally:
-            isolation.START = usual  # type: ignore[misc]  as it was
+        result = await grep.execute(arguments)
         seconds = time.perf_counter() - begin
         if not result.success:
             raise NotMeasuredError(str(result.data)[:100])

@@ -8,20 +8,14 @@ import socket
 import struct
 from typing import TYPE_CHECKING, Any, Final
 
+from ..isolated_process import BrokenFrameError, read_exactly
 from .order import Answer, Order
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 FRAME_MAX_BYTES: Final = 64 * 1024 * 1024
-LIMIT_EXIT: Final = 77
-"""The exit code of a process that needed more memory than it may have."""
-
 _HEAD: Final = struct.Struct("!I")
-
-
-class BrokenFrameError(Exception):
-    """The other side has gone, or says what is no frame."""
 
 
 def send_order(to: socket.socket, order: Order, descriptor: int) -> None:
@@ -58,15 +52,3 @@ def read_answer(receive: Callable[[int], bytes]) -> Answer:
     if size > FRAME_MAX_BYTES:
         raise BrokenFrameError
     return Answer(**json.loads(read_exactly(receive, size)))
-
-
-def read_exactly(receive: Callable[[int], bytes], size: int) -> bytes:
-    """So many bytes; raises BrokenFrameError where the other side ends before."""
-    parts: list[bytes] = []
-    while size:
-        part = receive(min(size, 1024 * 1024))
-        if not part:
-            raise BrokenFrameError
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)

@@ -1,18 +1,8 @@
-"""The process that searches: it gets orders with descriptors, answers them one by one, and ends with its owner.
-
-Started as ``python -I -c ... SOCKET HELD``, numbers of descriptors, in a process group of its own. Nobody writes to its
-standard input, which is a pipe: when the owner ends, in whatever way, the kernel signals the whole group, ripgrep
-included. Nobody writes to HELD either, which each of the group holds open: at its end, none of them is left.
-"""
+"""The process that searches: it gets orders with descriptors, and answers them one by one."""
 
 from __future__ import annotations
 
-import fcntl
 import os
-import resource
-import signal
-import socket
-import sys
 import time
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
@@ -20,11 +10,12 @@ from typing import TYPE_CHECKING, Final
 from ...contract import CancellationToken
 from ...errors import PlanOutdatedError, ToolFailure
 from ...limits import GREP_IDLE_S, GREP_MEMORY_MAX_BYTES
+from ..isolated_life import held_descriptor, live
 from ..located import Located, why_unread
 from .content import Beneath, NotSearchedError, read_all, text_of
 from .crew import lines_in
 from .dialect import read_pattern
-from .frames import LIMIT_EXIT, BrokenFrameError, answer_frame, receive_order
+from .frames import answer_frame, receive_order
 from .kept_texts import KeptTexts
 from .matcher import Matcher, find_re2
 from .order import Answer, Found
@@ -35,50 +26,25 @@ from .ripgrep_words import keep_wanted, reasons_of_ripgrep
 from .standing_tree import StandingTrees
 
 if TYPE_CHECKING:
+    import socket
+
     from .matcher import Re2Module
     from .order import Order
     from .syntax import Pattern
 
 
-_OWNER_PIPE: Final = 0
 _COSTLY_S: Final = 1.0
 
 
 def main() -> None:
     """Answer orders until there are no more, or none came for a while."""
-    _end_with_owner()
-    _bound_memory()
-    owner = socket.socket(fileno=int(sys.argv[1]))
-    owner.settimeout(GREP_IDLE_S)
-    searcher = Searcher(find_re2(), held=(int(sys.argv[2]),))
-    try:
-        while (order := receive_order(owner)) is not None:
-            answer = searcher.answer(*order)
-            owner.settimeout(None)
-            owner.sendall(answer_frame(answer))
-            owner.settimeout(GREP_IDLE_S)
-    except (TimeoutError, BrokenFrameError, ConnectionError):
-        pass
-    except MemoryError:
-        os._exit(LIMIT_EXIT)
+    searcher = Searcher(find_re2(), held=(held_descriptor(),))
 
+    def answer_next(owner: socket.socket) -> bytes | None:
+        order = receive_order(owner)
+        return None if order is None else answer_frame(searcher.answer(*order))
 
-def _end_with_owner() -> None:
-    """Have every process of the group end when the other end of the pipe is closed, even one that is in C code."""
-    signal.signal(signal.SIGIO, signal.SIG_DFL)
-    fcntl.fcntl(_OWNER_PIPE, fcntl.F_SETOWN, -os.getpgrp())
-    fcntl.fcntl(_OWNER_PIPE, fcntl.F_SETFL, fcntl.fcntl(_OWNER_PIPE, fcntl.F_GETFL) | os.O_ASYNC | os.O_NONBLOCK)
-    try:
-        if os.read(_OWNER_PIPE, 1) == b"":
-            os._exit(0)  # it has ended already
-    except BlockingIOError:
-        pass
-
-
-def _bound_memory() -> None:
-    _, most = resource.getrlimit(resource.RLIMIT_AS)
-    bound = GREP_MEMORY_MAX_BYTES if most < 0 else min(GREP_MEMORY_MAX_BYTES, most)
-    resource.setrlimit(resource.RLIMIT_AS, (bound, most))
+    live(answer_next, idle_s=GREP_IDLE_S, memory_max_bytes=GREP_MEMORY_MAX_BYTES)
 
 
 class Searcher:
