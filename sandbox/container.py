@@ -13,6 +13,7 @@ import os
 import secrets
 import tarfile
 import tempfile
+import time
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -467,6 +468,7 @@ def _archive(files: Sequence[tuple[str, bytes | None]]) -> bytes:
             entry.type = tarfile.DIRTYPE if content is None else tarfile.REGTYPE
             entry.mode = 0o755 if content is None else 0o644
             entry.size = len(content or b"")
+            entry.mtime = int(time.time())
             archive.addfile(entry, io.BytesIO(content or b""))
     return packed.getvalue()
 

@@ -307,6 +307,7 @@ async def test_a_manifest_fills_the_container(bench: Bench, client: ContainerSan
     )
     assert result.complete
     assert (bench.workspace / "many" / "599").read_text() == "599"
+    assert (bench.workspace / "many" / "599").stat().st_mtime > bench.state.stat().st_ctime - 60, "it is new"
     assert (bench.workspace / long).read_text() == "ü"
     assert (bench.workspace / "big").stat().st_size == 3 * MIB
     assert (bench.workspace / "big").stat().st_mode & 0o777 == 0o600
