@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from .mount_table import MOUNT_TABLE, Mount, other_names, parse_mount_table
 from .mounts import KERNEL_PLACES, Hidden, lies_in
 from .protected import resolved
+from .steps import TooManyLinksError, first_step_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -27,7 +28,11 @@ class WritablePlaces:
         self._first_seen: dict[str, str] = {}
 
     def usable(self, paths: Iterable[str], hidden: Sequence[Hidden]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The resolved paths that may be written now, and a sentence for each one that is left out."""
+        """The resolved paths that may be written besides the roots now, and a sentence for each that is left out.
+
+        One that leads through a root is not among them: what lies there is the commands' anyway, and one that runs
+        could lead it out between two looks.
+        """
         kept: list[str] = []
         left_out: list[str] = []
         each_once = tuple(dict.fromkeys(paths))
@@ -36,9 +41,15 @@ class WritablePlaces:
             reason = self._refusal(path, hidden, writable)
             if reason:
                 left_out.append(f"{path} of allow_write is left out: {reason}")
-            else:
+            elif not self._leads_through_a_root(path):
                 kept.append(self._first_seen[path])
         return tuple(dict.fromkeys(kept)), tuple(left_out)
+
+    def _leads_through_a_root(self, path: str) -> bool:
+        try:
+            return bool(first_step_in(path, self._roots))
+        except TooManyLinksError:
+            return True  # it led somewhere a moment ago: somebody plays with it
 
     def _refusal(self, path: str, hidden: Sequence[Hidden], writable: Sequence[str]) -> str:
         if not os.path.isabs(path):

@@ -100,6 +100,17 @@ def test_links_that_commands_could_have_made_are_not_followed_even_when_first_se
     assert all("is a link where commands may write" in each for each in left_out)
 
 
+@pytest.mark.contract("S8")
+def test_what_leads_through_a_root_is_not_mounted_once_more(tmp_path: Path) -> None:
+    """A command that runs could swap it for a link to outside between the look at it and the mount."""
+    (tmp_path / "ws" / "out").mkdir(parents=True)
+    (tmp_path / "cache").symlink_to("ws/out")
+    places = WritablePlaces([str(tmp_path / "ws")])
+    asked = [str(tmp_path / name) for name in ("ws", "ws/out", "cache", "ws/../ws/out")]
+    assert places.usable(asked, ()) == ((), ())
+    assert places.usable([str(tmp_path)], ()) == ((str(tmp_path),), ())
+
+
 @pytest.mark.contract("S8", "S10")
 @pytest.mark.parametrize(
     ("path", "reason"),
