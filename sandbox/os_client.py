@@ -51,6 +51,7 @@ from .words import containment_words
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
 
+    from .protected import ProtectedEntry
     from .settings import SandboxSettings
 
 
@@ -163,7 +164,7 @@ class OsSandboxClient:
             settings = self._settings()
             if not settings.enabled:
                 raise SandboxUnavailableError("the sandbox was switched off before the command began; run it again")
-            confinement = self._confinement(settings, self._places(settings), command)
+            confinement = self._confinement(settings, self._places(settings), command, watch.stood)
             if self._detection.is_seatbelt:
                 # Its rules hold for every process that the command starts, for as long as that lives.
                 confined = Unconfined(self._by_seatbelt(confinement, invocation))
@@ -275,7 +276,13 @@ class OsSandboxClient:
     def _temporary_places(self, places: _Places) -> tuple[str, ...]:
         return () if self._detection.is_seatbelt else temporary_places(places.writable)
 
-    def _confinement(self, settings: SandboxSettings, places: _Places, command: Command) -> _Confinement:
+    def _confinement(
+        self,
+        settings: SandboxSettings,
+        places: _Places,
+        command: Command,
+        stood: Sequence[ProtectedEntry] | None = None,
+    ) -> _Confinement:
         if not self._detection.available:
             raise SandboxUnavailableError(f"the command was not run: {self._detection.problem}")
         self._require_usable_roots(places.hidden)
@@ -286,7 +293,7 @@ class OsSandboxClient:
             )
         layout = Layout(
             writable=places.writable,
-            read_only=protected_paths(self._roots).read_only,
+            read_only=protected_paths(self._roots, stood).read_only,
             hidden=places.hidden,
             temporary=self._temporary(),
             temporary_places=self._temporary_places(places),

@@ -127,21 +127,22 @@ class ProtectedPaths:
         return _outermost((*found, *self.git_directories))
 
 
-def protected_paths(roots: Sequence[str]) -> ProtectedPaths:
+def protected_paths(roots: Sequence[str], stood: Iterable[ProtectedEntry] | None = None) -> ProtectedPaths:
     """What exists of the protected names in these roots, which are absolute, resolved paths of directories.
 
     A root that cannot be looked into has no entries. The answer is of one moment: where other commands run in the
     same roots, what lies below a link's target or in a git directory elsewhere may be another file by the time it is
-    mounted.
+    mounted. With ``stood``, the entries are these and nothing is looked for.
     """
+    known = None if stood is None else tuple(stood)
     entries: list[ProtectedEntry] = []
     git_directories: list[str] = []
     missing: list[str] = []
     for root in dict.fromkeys(roots):
-        found = tuple(_entries_of(root))
+        found = tuple(_entries_of(root) if known is None else (each for each in known if each.root == root))
         entries.extend(found)
-        own = next((entry.path for entry in found if entry.name == GIT_NAME), None)
-        pointed = _git_directories(own) if own is not None else _git_around(root)
+        own = next((entry for entry in found if entry.name == GIT_NAME), None)
+        pointed = _git_directories(own.path, own.leads_to) if own is not None else _git_around(root)
         git_directories.extend(_parts_outside((path for path in pointed if os.path.isdir(path)), roots))
         missing.extend(path for path in pointed if not os.path.isdir(path))
     whole = {entry.leads_to for entry in entries if entry.leads_to and not _holds_any(entry.leads_to, roots)}
@@ -218,14 +219,16 @@ def _git_around(root: str) -> tuple[str, ...]:
     while directory and directory != root:
         candidate = os.path.join(directory, GIT_NAME)
         if os.path.lexists(candidate):
-            return _git_directories(candidate)
+            return _git_directories(candidate, resolved(candidate))
         root, directory = directory, os.path.dirname(directory)
     return ()
 
 
-def _git_directories(dot_git: str) -> tuple[str, ...]:
-    """The git directory that a ``.git`` is or points to, and its common directory; those that exist are resolved."""
-    found = resolved(dot_git)
+def _git_directories(dot_git: str, found: str) -> tuple[str, ...]:
+    """The git directory that a ``.git`` is or points to, and its common directory; those that exist are resolved.
+
+    ``found`` is the resolved path of what the name leads to; empty if it leads nowhere.
+    """
     if not found:
         return ()
     if not os.path.isdir(found):

@@ -20,11 +20,12 @@ from .host_writes import digest_of, is_the_hosts
 from .protected import has_protected_name
 from .quarantine_journal import HostWrote, Journal, Opening, Process, Record, Running, SetAside
 from .quarantine_settling import Settling, opened_root, shown, tell_not_looked_at
-from .quarantine_states import inherited, look_at_root, unpack
+from .quarantine_states import entries_of, inherited, look_at_root, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
 
+    from .protected import ProtectedEntry
     from .quarantine_moves import Place
     from .quarantine_states import RootState
 
@@ -48,6 +49,15 @@ class Watch:
     def notes(self) -> tuple[str, ...]:
         """What was moved, put back or could not be; also of commands whose server was killed before."""
         return tuple(self._notes)
+
+    @property
+    def stood(self) -> tuple[ProtectedEntry, ...]:
+        """The protected names that stood before every command that runs in these roots now, and where they led then.
+
+        What stands there since may be in the hands of such a command: to mount it would be to mount what that command
+        puts there between two looks, be it hidden.
+        """
+        return tuple(entry for state in self._record.opening.roots for entry in entries_of(state))
 
     def started(self, process_id: int) -> None:
         """A process of the command was started; call it for each that is known: a sweep waits until they are gone."""

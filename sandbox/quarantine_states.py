@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from .birth import born_ns
-from .protected import PROTECTED_NAMES, has_bare_shape, kind_of
+from .protected import PROTECTED_NAMES, ProtectedEntry, has_bare_shape, kind_of, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
 class NameState(BaseModel):
-    """What one name is: its kind, which file, and for a link its text and which file it reaches.
+    """What one name is: its kind, which file, and for a link its text, which file it reaches, and that one's path.
 
     Texts are packed: bytes of the path, one character each, since a path need not be text in any encoding.
     """
@@ -28,6 +29,7 @@ class NameState(BaseModel):
     born: int = 0
     target: str = ""
     reached: str = ""
+    leads_to: str = ""
 
     def same_entry(self, other: NameState) -> bool:
         """Whether both are the same entry; links are the same when they say the same."""
@@ -76,6 +78,10 @@ def look(root_fd: int, name: str) -> NameState:
         target = pack(os.readlink(name, dir_fd=root_fd)) if kind == "link" else ""
     except FileNotFoundError:
         return ABSENT
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+        return look(root_fd, name)  # it was a link and is none any more
     reached = _reached(root_fd, name) if kind == "link" else ""
     return NameState(
         kind=kind,
@@ -95,6 +101,9 @@ def look_at_root(path: str, root_fd: int) -> RootState:
     """
     root = os.fstat(root_fd)
     states = {name: look(root_fd, name) for name in PROTECTED_NAMES}
+    for name, state in states.items():
+        if state.reached:
+            states[name] = state.model_copy(update={"leads_to": pack(resolved(os.path.join(path, name)))})
     return RootState(
         path=pack(path),
         device=root.st_dev,
@@ -115,13 +124,30 @@ def inherited(now: RootState, earlier: Sequence[RootState]) -> RootState:
     names = dict(now.names)
     for name in PROTECTED_NAMES:
         before = next(filter(_may_be_planted, (state.state_of(name) for state in of_root)), None)
-        if before is not None and not before.same_entry(now.names.get(name, ABSENT)):
+        if before is not None:
             names[name] = before
     return now.model_copy(
         update={
             "names": {name: state for name, state in names.items() if state.kind != "absent"},
             "bare": now.bare and all(state.bare for state in of_root),
         }
+    )
+
+
+def entries_of(state: RootState) -> tuple[ProtectedEntry, ...]:
+    """What stood of the protected names, whatever stands there now."""
+    root = unpack(state.path)
+    return tuple(
+        ProtectedEntry(
+            root=root,
+            name=name,
+            path=os.path.join(root, name),
+            kind=found.kind,
+            target=unpack(found.target),
+            leads_to=unpack(found.leads_to) if found.kind == "link" else os.path.join(root, name),
+        )
+        for name, found in state.names.items()
+        if found.kind != "absent"
     )
 
 

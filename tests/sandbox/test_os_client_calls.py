@@ -195,7 +195,7 @@ async def test_what_bwrap_cannot_set_up_is_no_result_of_the_command(
     class Missing:
         read_only = (str(bench.ws / "gone"),)
 
-    monkeypatch.setattr(os_client, "protected_paths", lambda _roots: Missing())
+    monkeypatch.setattr(os_client, "protected_paths", lambda *_: Missing())
     with pytest.raises(SandboxUnavailableError, match=r"could not make its sandbox \(bwrap: .*gone"):
         await bench.client.run(bench.command("touch made"))
     assert list(bench.ws.iterdir()) == []
