@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypedDict
 
@@ -14,18 +15,22 @@ from .builtin.grep import create_grep_tool
 from .builtin.list_dir import create_list_dir_tool
 from .builtin.read import create_read_tool
 from .builtin.shell import CommandOptions, create_bash_tool, create_shell_tool
+from .builtin.tasks import create_task_create_tool, create_task_list_tool, create_task_update_tool
+from .builtin.tool_search import with_tool_search
 from .builtin.write import create_write_tool
+from .catalog import TOOL_SEARCH
 from .limits import COMMAND_OUTPUT_MAX_BYTES, FILE_MAX_BYTES, READ_OUTPUT_MAX_BYTES
+from .registry import refuse_doubles
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from openbuffer.editor_access.port import EditorProvider
     from openbuffer.sandbox.port import SandboxClient
 
     from .contract import FunctionTool
-    from .ports import ArtifactStore
+    from .ports import ArtifactStore, TaskStore
     from .support.command_host import Environment
     from .support.shells import Shell
 
@@ -44,6 +49,11 @@ class ToolConfig:
     ``environment`` is what commands get as their variables: a mapping, or what gives one for each command anew; None is
     this process's own, credentials included. ``artifacts`` keeps outputs that are not shown whole, ``shell`` is looked
     for on this system if it is not given.
+
+    ``tasks`` keeps the tasks of the session; without it there are no task tools. ``tools`` are further ones of one's
+    own, after ours. Of all these, those named in ``deferred``, and those that say it of themselves, are withheld from
+    the model until ToolSearch has loaded them; names of what is not assembled are passed over. ToolSearch is there only
+    where something is deferred (X6).
     """
 
     roots: tuple[str | os.PathLike[str], ...]
@@ -54,6 +64,9 @@ class ToolConfig:
     environment: Environment = None
     artifacts: ArtifactStore | None = None
     shell: Shell | None = None
+    tasks: TaskStore | None = None
+    tools: tuple[FunctionTool, ...] = ()
+    deferred: Collection[str] = ()
     file_max_bytes: int = FILE_MAX_BYTES
     read_output_max_bytes: int = READ_OUTPUT_MAX_BYTES
     command_output_max_bytes: int = COMMAND_OUTPUT_MAX_BYTES
@@ -64,8 +77,23 @@ def build_tools(config: ToolConfig) -> tuple[FunctionTool, ...]:
     """Assemble every tool that the configuration allows; new tools go here and nowhere else.
 
     Raises:
-        ToolDefinitionError: no usable root.
+        ToolDefinitionError: no usable root, or two tools of one name.
     """
+    tools = (*_builtin(config), *config.tools)
+    refuse_doubles(tools)
+    deferred = frozenset(config.deferred)
+    tools = tuple(_withheld(tool) if tool.name in deferred else tool for tool in tools)
+    return with_tool_search(tools, description=config.descriptions.get(TOOL_SEARCH))
+
+
+def _withheld(tool: FunctionTool) -> FunctionTool:
+    """The same tool as a deferred one; that of the caller stays as it is."""
+    withheld = copy(tool)
+    withheld.deferred = True
+    return withheld
+
+
+def _builtin(config: ToolConfig) -> tuple[FunctionTool, ...]:
     is_elsewhere = routes_files_through_sandbox(config.sandbox)
     if is_elsewhere:
         config = replace(config, editor=None)
@@ -80,7 +108,8 @@ def build_tools(config: ToolConfig) -> tuple[FunctionTool, ...]:
     changing = _changing_files(config) if config.writes else ()
     searching = () if is_elsewhere else _searching(config)
     on_files = (read, *changing, *searching)
-    return (*on_files, *_running(config, on_files)) if config.commands else on_files
+    running = _running(config, on_files) if config.commands else ()
+    return (*on_files, *running, *_on_tasks(config))
 
 
 def _searching(config: ToolConfig) -> tuple[FunctionTool, ...]:
@@ -122,4 +151,15 @@ def _running(config: ToolConfig, others: tuple[FunctionTool, ...]) -> tuple[Func
     return (
         create_shell_tool(cwd=config.roots, description=text.get("Shell"), **options),
         create_bash_tool(cwd=config.roots, description=text.get("Bash"), **options),
+    )
+
+
+def _on_tasks(config: ToolConfig) -> tuple[FunctionTool, ...]:
+    if config.tasks is None:
+        return ()
+    store, text = config.tasks, config.descriptions
+    return (
+        create_task_create_tool(store=store, description=text.get("TaskCreate")),
+        create_task_update_tool(store=store, description=text.get("TaskUpdate")),
+        create_task_list_tool(store=store, description=text.get("TaskList")),
     )

@@ -436,7 +436,7 @@ def model_parser(name: str, model: type[BaseModel]) -> Callable[[dict[str, Any]]
             return model.model_validate(arguments)
         except ValidationError as error:
             details = "; ".join(
-                f"{'.'.join(str(step) for step in e['loc']) or 'arguments'}: {e['msg']}"
+                f"{'.'.join(str(step) for step in e['loc']) or 'arguments'}: {e['msg'].removeprefix('Value error, ')}"
                 for e in error.errors(include_url=False, include_input=False, include_context=False)[:5]
             )
             raise ToolArgumentError(f"{name}: {details}") from None

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn
 
 import anyio
 
+from .catalog import DeferredCatalog
 from .config import ToolConfig, build_tools
 from .contract import FileTarget, ToolContext, only_observes
 from .errors import (
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from .contract import FileChange, FunctionTool, Plan, Target, ToolResult
     from .events import Event
+    from .ports import DeferredToolCatalog
 
 logger = logging.getLogger(__name__)
 
@@ -52,8 +54,10 @@ def create_tool_executor(
     tell: Callable[[str], None] = logger.warning,
 ) -> SandboxedToolExecutor:
     """Assemble the tools of ``config`` and the pipeline around them; see ``SandboxedToolExecutor`` for ``tell``."""
+    catalog = DeferredCatalog(DefaultToolRegistry(build_tools(config)))
     return SandboxedToolExecutor(
-        DispatchingToolExecutor(DefaultToolRegistry(build_tools(config))),
+        DispatchingToolExecutor(catalog),
+        deferred=catalog,
         policy=policy or AllowAll(),
         log=log if log is not None else InMemoryEventLog(),
         tell=tell,
@@ -77,7 +81,7 @@ class DispatchingToolExecutor:
 
     @property
     def tools(self) -> tuple[FunctionTool, ...]:
-        """The assembled tools."""
+        """The tools that can be called now."""
         return self._registry.tools
 
     def dispatch(self, name: str, arguments: object) -> Dispatch:
@@ -96,6 +100,7 @@ class DispatchingToolExecutor:
 class SandboxedToolExecutor:
     """Runs calls under the gate and on the record.
 
+    ``deferred`` is the catalog that the calls work with, for what loads deferred tools.
     While the log cannot be written, what could change something does not run (X2), and what only observes goes on;
     ``tell`` takes the sentence about that, once for each cause.
     """
@@ -106,16 +111,18 @@ class SandboxedToolExecutor:
         *,
         policy: PermissionPolicy,
         log: EventLog,
+        deferred: DeferredToolCatalog | None = None,
         tell: Callable[[str], None] = logger.warning,
     ) -> None:
         self._dispatcher = dispatcher
+        self._deferred = deferred
         self._policy = policy
         self._record = _Record(log, tell)
         self._turns = Turns()
 
     @property
     def tools(self) -> tuple[FunctionTool, ...]:
-        """The assembled tools."""
+        """The tools that can be called now: those of the registry, deferred ones once they are loaded."""
         return self._dispatcher.tools
 
     async def call(self, name: str, arguments: object, context: ToolContext | None = None) -> ToolResult:
@@ -128,6 +135,8 @@ class SandboxedToolExecutor:
             ToolExecutionError: a hard error; ``code`` and ``reason`` are stable.
         """
         context = context or ToolContext()
+        if self._deferred is not None:
+            context = dataclasses.replace(context, deferred=self._deferred)
         run = _Run(self._policy, self._record, context.call_id or uuid.uuid4().hex, name)
         try:
             dispatch = self._dispatcher.dispatch(name, arguments)
@@ -301,7 +310,8 @@ class _Run:
             )
             raise
         except PlanOutdatedError as error:
-            self.met_at = tuple(target.subject for target in plan.targets)
+            # What has no target can only have met a call of the same tool.
+            self.met_at = tuple(target.subject for target in plan.targets) or (tool.name,)
             await self._record(finished("outdated", error=str(error)), "nothing was done")
             raise
         except ToolExecutionError as error:

@@ -7,6 +7,8 @@ from .builtin.grep import create_grep_tool
 from .builtin.list_dir import create_list_dir_tool
 from .builtin.read import create_read_tool
 from .builtin.shell import create_bash_tool, create_shell_tool
+from .builtin.tasks import create_task_create_tool, create_task_list_tool, create_task_update_tool
+from .builtin.tool_search import create_tool_search_tool, with_tool_search
 from .builtin.write import create_write_tool
 
 __all__ = [
@@ -18,5 +20,10 @@ __all__ = [
     "create_list_dir_tool",
     "create_read_tool",
     "create_shell_tool",
+    "create_task_create_tool",
+    "create_task_list_tool",
+    "create_task_update_tool",
+    "create_tool_search_tool",
     "create_write_tool",
+    "with_tool_search",
 ]

@@ -111,6 +111,36 @@ LOG_BUSY_TIMEOUT_S: Final = 5.0
 LOG_REDACTION_TIMEOUT_S: Final = 0.25
 """How long one pattern may take with one text; then nothing of that text is kept."""
 
+TOOL_SEARCH_MAX_LOADED: Final = 5
+"""Tools that one query of ToolSearch loads: those that rank first (W4)."""
+
+TOOL_SEARCH_MAX_NAMES: Final = 20
+"""Tools that one call of ToolSearch loads by their names."""
+
+TOOL_SEARCH_QUERY_MAX_CHARS: Final = 500
+TOOL_SEARCH_MAX_WORDS: Final = 16
+"""A query of ToolSearch, and the words of it that are looked for."""
+
+TOOL_SEARCH_TEXT_MAX_CHARS: Final = 2_000
+"""Of a deferred tool's description, and of the texts of its parameters, what is searched."""
+
+TOOL_SEARCH_OUTPUT_MAX_BYTES: Final = 128 * KIB
+"""The schemas that one ToolSearch shows; what does not fit is loaded all the same, and said not to be shown."""
+
+TASKS_MAX: Final = 500
+"""Tasks of one session; none is ever removed (W7)."""
+
+TASK_TITLE_MAX_CHARS: Final = 200
+TASK_NOTE_MAX_CHARS: Final = 4_000
+TASK_NOTE_SHOWN_CHARS: Final = 200
+"""A task's texts, and how much of its note a list shows."""
+
+TASK_ORDER_MAX: Final = 1_000_000
+"""The largest place of a task in the list, and the negative of the smallest."""
+
+TASK_LIST_MAX_BYTES: Final = 64 * KIB
+"""The tasks that one TaskList lists; how many do not fit is told."""
+
 SANDBOX_FILE_TIMEOUT_S: Final = 660.0
 """How long a sandbox with files of its own may take for one operation on a file; its client may give up sooner."""
 

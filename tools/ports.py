@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -89,9 +89,39 @@ class DeferredToolCatalog(Protocol):
     """Tools whose schemas the model has not seen yet (W4)."""
 
     def schemas(self) -> Sequence[ToolSchema]:
-        """Every deferred tool's schema."""
+        """Every deferred tool's schema, also of those that are loaded; from any thread, and always in one order."""
         ...
 
     def load(self, names: Sequence[str]) -> None:
-        """Make these tools resident for the rest of the session."""
+        """Make these tools resident for the rest of the session; loading one again changes nothing.
+
+        Raises:
+            ToolNotFoundError: a name is that of no deferred tool; none is loaded then.
+        """
+        ...
+
+
+TaskState: TypeAlias = Literal["open", "active", "done", "dropped"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """One task of a session (W7). Tasks are listed by ``order``, and those of one order by ``id``."""
+
+    id: int
+    title: str
+    note: str
+    order: int
+    state: TaskState
+
+
+class TaskStore(Protocol):
+    """Keeps the tasks of one session. Calls run at the same time; no method blocks."""
+
+    def tasks(self) -> Sequence[Task]:
+        """Every task, in the order in which they are listed."""
+        ...
+
+    def put(self, task: Task, *, instead_of: Task | None) -> bool:
+        """Keep a task if what is kept under its id is still ``instead_of`` (None: nothing); tells whether it did."""
         ...

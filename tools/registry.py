@@ -40,11 +40,9 @@ class DefaultToolRegistry:
     """
 
     def __init__(self, tools: Iterable[FunctionTool]) -> None:
-        self._by_name: dict[str, FunctionTool] = {}
-        for tool in tools:
-            if tool.name in self._by_name:
-                raise ToolDefinitionError(f"two tools are named {tool.name}; names must be unique")
-            self._by_name[tool.name] = tool
+        given = tuple(tools)
+        refuse_doubles(given)
+        self._by_name = {tool.name: tool for tool in given}
 
     @property
     def tools(self) -> tuple[FunctionTool, ...]:
@@ -58,3 +56,16 @@ class DefaultToolRegistry:
             known = ", ".join(list(self._by_name)[:_NAMES_SHOWN]) or "none"
             raise ToolNotFoundError(f"no tool is named {name[:_NAME_MAX_CHARS]!r}; the tools are: {known}")
         return tool
+
+
+def refuse_doubles(tools: Iterable[FunctionTool]) -> None:
+    """Refuse two tools of one name, of which only one could be called.
+
+    Raises:
+        ToolDefinitionError: naming it.
+    """
+    seen: set[str] = set()
+    for tool in tools:
+        if tool.name in seen:
+            raise ToolDefinitionError(f"two tools are named {tool.name}; names must be unique")
+        seen.add(tool.name)
