@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from openbuffer.tools.contract import Capability
+from openbuffer.tools.contract import Capability, UrlTarget
 from openbuffer.tools.rules.grammar import RuleError, Source, parse_rule
 from openbuffer.tools.rules.reading import RULES_MAX, rules_from
 
@@ -145,41 +145,35 @@ def test_without_a_rule_it_is_what_the_composition_root_says() -> None:
     assert command(policy(without_rules={Capability.SHELL: "allow"}), "x").verdict == "allow"
 
 
-class Url:
-    """A target of a kind that comes with its tool."""
-
-    def __init__(self, url: str) -> None:
-        self.url = url
-        self.subject = url
+def url(host: str) -> UrlTarget:
+    return UrlTarget(url=f"https://{host}/docs.python.org", host=host, port=443)
 
 
 @pytest.mark.contract("X4", "B7")
 @pytest.mark.parametrize(
-    ("url", "verdict"),
+    ("host", "verdict"),
     [
-        ("https://docs.python.org/3/", "allow"),
-        ("https://DOCS.Python.ORG.:443/3/", "allow"),
-        ("https://x.docs.python.org/", "ask"),
-        ("https://docs.python.org.evil.example/", "ask"),
-        ("https://evil.example/?docs.python.org", "ask"),
-        ("https://docs.python.org@evil.example/", "ask"),
-        ("https://a.example.org/", "allow"),
-        ("https://example.org/", "ask"),
-        ("https://bad.example.org/", "deny"),
-        ("https://very.bad.example.org/", "deny"),
-        ("https://notbad.example.org/", "allow"),
-        ("https://bücher.example/", "deny"),
-        ("https://xn--bcher-kva.example/", "deny"),
-        ("https://[::1]/", "deny"),
-        ("no url", "ask"),
+        ("docs.python.org", "allow"),
+        ("DOCS.Python.ORG.", "allow"),
+        ("x.docs.python.org", "ask"),
+        ("docs.python.org.evil.example", "ask"),
+        ("evil.example", "ask"),
+        ("a.example.org", "allow"),
+        ("example.org", "ask"),
+        ("bad.example.org", "deny"),
+        ("very.bad.example.org", "deny"),
+        ("notbad.example.org", "allow"),
+        ("bücher.example", "deny"),
+        ("xn--bcher-kva.example", "deny"),
+        ("[::1]", "deny"),
     ],
 )
-def test_a_url_is_judged_by_its_host(url: str, verdict: str) -> None:
+def test_a_request_is_judged_by_its_host(host: str, verdict: str) -> None:
     by = policy(
         allow=["WebFetch(domain:docs.python.org)", "NETWORK(domain:*.example.org)"],
         deny=["NETWORK(domain:bad.example.org)", "WebFetch(domain:bücher.example)", "WebFetch(domain:[::1])"],
     )
-    assert by.decide(request("WebFetch", Capability.NETWORK, Url(url))).verdict == verdict
+    assert by.decide(request("WebFetch", Capability.NETWORK, url(host))).verdict == verdict
 
 
 @pytest.mark.contract("X4")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from typing import Final
-from urllib.parse import urlsplit
 
 _LABEL: Final = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 _HOST: Final = re.compile(rf"(?:{_LABEL}\.)*{_LABEL}")
@@ -41,15 +40,6 @@ class DomainPattern:
         """The same for a rule that restricts: what is below a host is meant with it."""
         plain = _plain(host)
         return self._any or plain == self._host or plain.endswith(f".{self._host}")
-
-
-def host_of(url: str) -> str | None:
-    """The host of a URL, an IPv6 address in brackets; None where there is none."""
-    try:
-        host = urlsplit(url).hostname
-    except ValueError:
-        return None
-    return f"[{host}]" if host and ":" in host else host
 
 
 def _plain(text: str) -> str:

@@ -14,7 +14,6 @@ from ..support.located import printable
 from ..support.path_matcher import AnchoredPattern
 from ..support.unreadable import UnreadablePaths, UnreadablePattern
 from .command_rules import CommandRules, JudgedLine, TooMuchToJudgeError, is_posix_shell
-from .domain_pattern import host_of
 from .grammar import VERDICTS, Rule, Source
 from .path_rules import PathRules
 from .reading import ask_about_everything
@@ -94,9 +93,9 @@ class RulePolicy:
     def _judge(self, request: PermissionRequest, target: Target) -> Decision:
         if isinstance(target, FileTarget):
             return self._judge_file(request.tool, target)
-        if isinstance(target, CommandTarget):  # pyright: ignore[reportUnnecessaryIsInstance]  more kinds will come
+        if isinstance(target, CommandTarget):
             return self._judge_command(request.tool, target)
-        return self._judge_other(request, target)
+        return self._judge_host(request, target.host)
 
     def _judge_file(self, tool: str, target: FileTarget) -> Decision:
         for verdict in VERDICTS:
@@ -105,12 +104,6 @@ class RulePolicy:
             if rule is not None:
                 return _by(rule)
         return self._default(target.access)
-
-    def _judge_other(self, request: PermissionRequest, target: object) -> Decision:
-        """A target of a kind that comes with its tool: a URL is judged by its host."""
-        url = getattr(target, "url", None)
-        host = host_of(url) if isinstance(url, str) else None
-        return self._judge_host(request, host)
 
     def _judge_host(self, request: PermissionRequest, host: str | None) -> Decision:
         capability = Capability.NETWORK
