@@ -23,7 +23,10 @@ class EventLog(Protocol):
     """Takes events in order."""
 
     async def append(self, event: Event) -> None:
-        """Record the event for good before returning; raise any exception when that is not possible."""
+        """Record the event for good before returning; raise any exception when that is not possible.
+
+        Only the intent of a call that can change nothing may be recorded later, before or with the event after it.
+        """
         ...
 
 

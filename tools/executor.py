@@ -172,7 +172,8 @@ class _Record:
     async def append(self, event: Event) -> None:
         """Record it, or raise whatever the log raises."""
         await self._log.append(event)
-        self._told = ""
+        if not isinstance(event, ToolIntended):  # of which one that only observes may be written later
+            self._told = ""
 
     def goes_on_without(self, error: Exception) -> None:
         """Tell that a call goes on although it is not recorded, unless that was told already."""

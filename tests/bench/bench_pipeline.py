@@ -1,7 +1,9 @@
 """What the pipeline adds to a call: the tool alone, without a log, with the one in memory, with the one in a database.
 
 The pipeline without a log judges and records into nothing. The goals are the whole pipeline's: at most 2 ms in the
-median on a call, and at most 15 % on a Grep in a small repository. See README.md.
+median on a call, and at most 15 % on a Grep in a small repository. On a machine with other work each step of a call may
+wait for a processor, and what is added looks larger than it is; so the processor time of this process is told as well.
+See README.md.
 """
 
 from __future__ import annotations
@@ -47,6 +49,7 @@ async def main() -> None:
                 await interleave(rows, options.rounds(15), burst=10)
                 print_table(title, rows, base=ALONE, goals=[goal] if goal else [])
                 print_added(rows)
+                await print_processor_time(rows)
             await print_together(workspace, log)
         finally:
             log.close()
@@ -105,11 +108,25 @@ def timed(call: Callable[[Any], Awaitable[Any]], arguments: dict[str, Any] | Non
 
 
 def print_added(rows: list[Row]) -> None:
-    """The difference to the tool alone, round by round, for what all rows share of the noise."""
+    """The difference to the tool alone."""
     alone, database = rows[0], rows[-1]
     added = statistics.median(database.samples) - statistics.median(alone.samples)
     verdict = "met" if added <= 0.002 else "MISSED"
     print(f"the whole pipeline adds {added * 1e3:.2f} ms in the median | goal <= 2 ms: {verdict}")
+
+
+async def print_processor_time(rows: list[Row], calls: int = 60) -> None:
+    """What the pipeline adds to the time that this process computes, in all of its threads."""
+    took: list[float] = []
+    for row in (rows[0], rows[-1]):
+        samples: list[float] = []
+        for _ in range(calls):
+            start = time.process_time()
+            await row.once()
+            samples.append(time.process_time() - start)
+        took.append(statistics.median(samples))
+    alone, database = took
+    print(f"processor time: {alone * 1e3:.2f} ms alone, {database * 1e3:.2f} ms with the pipeline and the database")
 
 
 async def print_together(workspace: Path, log: SqliteEventLog) -> None:

@@ -69,6 +69,19 @@ async def test_events_of_many_calls_at_once_are_each_on_record_when_its_append_r
 
 
 @pytest.mark.contract("X2")
+async def test_the_intent_of_what_only_reads_comes_with_the_next_event_or_the_end_of_the_session(desk: Desk) -> None:
+    log = desk.log()
+    await log.append(reading("r1"))
+    assert desk.calls() == []
+    await log.append(intended("c1"))
+    assert desk.outcomes() == ["r1 running", "c1 running"]
+    await log.append(reading("r2"))
+    log.close()
+    assert desk.outcomes() == ["r1 interrupted", "c1 interrupted", "r2 interrupted"]
+    assert numbers(desk.calls()) == [[(1, 1)], [(2, 2)], [(3, 3)]]
+
+
+@pytest.mark.contract("X2")
 async def test_a_call_is_what_began_and_ended_as_one(desk: Desk) -> None:
     log = desk.log()
     for event in (

@@ -2,7 +2,8 @@
 
 An event is on record when its transaction is committed, in write-ahead mode with ``synchronous = NORMAL``: a process
 that is killed loses nothing of that; after a power failure the newest events may be missing, and the others are whole.
-Events that come while others are being written are written together.
+Events that come while others are being written are written together, and the intent of a call that only reads with the
+event after it: nothing depends on it, and every wait for a thread is paid by every call.
 """
 
 from __future__ import annotations
@@ -74,7 +75,9 @@ class SqliteEventLog:
         self._one_thread = anyio.CapacityLimiter(1)
 
     async def append(self, event: Event) -> None:
-        """Have the event on record when this returns. Cancelling while it waits for its turn takes it back.
+        """Have the event on record when this returns, or with the next one where it is the intent of what only reads.
+
+        Cancelling while it waits for its turn takes it back.
 
         Raises:
             LogUnavailableError: it is not on record; the text says why and what to do.
@@ -83,19 +86,21 @@ class SqliteEventLog:
         if self._is_left_out(event):
             return
         self._pending.append(entry)
+        if isinstance(event, ToolIntended) and only_observes(event.capabilities) and not self._is_closed:
+            return
         try:
             async with self._turn:
                 if not entry.is_settled:
                     await anyio.to_thread.run_sync(self._write_pending, limiter=self._one_thread)
         finally:
-            if not entry.is_settled and entry in self._pending:
-                self._pending.remove(entry)
+            entry.is_withdrawn = not entry.is_settled
         if entry.failure is not None:
             raise LogUnavailableError(entry.failure)
 
     def close(self) -> None:
         """End the session; blocks shortly. What is appended after it is refused."""
         with self._writing:
+            self._write_what_waits()
             self._is_closed = True
             if self._database.is_open:
                 self._retain(_LAST_RETENTION_S)
@@ -121,22 +126,29 @@ class SqliteEventLog:
 
     def _write_pending(self) -> None:
         with self._writing:
-            batch: list[_Entry] = []
-            while self._pending:
-                batch.append(self._pending.popleft())
-            records = [encode(entry.event, self._settings.keep, self._redaction) for entry in batch]
-            try:
-                self._write(batch, records)
-            except LogUnavailableError as error:
-                if len(batch) > 1 and error.is_about_size:
-                    self._write_one_by_one(batch, records)
-                else:
-                    for entry in batch:
-                        entry.failure = str(error)
-            for entry in batch:
-                entry.is_settled = True
-            if not any(entry.failure for entry in batch):
-                self._look_after(records)
+            self._write_what_waits()
+
+    def _write_what_waits(self) -> None:
+        batch: list[_Entry] = []
+        while self._pending:
+            entry = self._pending.popleft()
+            if not entry.is_withdrawn:
+                batch.append(entry)
+        if not batch:
+            return
+        records = [encode(entry.event, self._settings.keep, self._redaction) for entry in batch]
+        try:
+            self._write(batch, records)
+        except LogUnavailableError as error:
+            if len(batch) > 1 and error.is_about_size:
+                self._write_one_by_one(batch, records)
+            else:
+                for entry in batch:
+                    entry.failure = str(error)
+        for entry in batch:
+            entry.is_settled = True
+        if not any(entry.failure for entry in batch):
+            self._look_after(records)
 
     def _write_one_by_one(self, batch: Sequence[_Entry], records: Sequence[EventRecord]) -> None:
         """An event that is too large for the disk must not take others with it."""
@@ -192,4 +204,5 @@ class _Entry:
     event: Event
     at_ns: int
     is_settled: bool = False
+    is_withdrawn: bool = False
     failure: str | None = None
