@@ -221,6 +221,17 @@ class Scene:
                         return f"in {path}"
         return ""
 
+    def comes(self, holds: Callable[[], object], *, soon_s: float) -> bool:
+        """Whether something happens after a command has ended: within this time where it must not, else in a long one,
+        so that a busy machine does not make an attack fail.
+        """
+        deadline = time.monotonic() + (soon_s if self.confined else 15)
+        while not holds():
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.01)
+        return True
+
     def processes(self) -> list[Process]:
         """All that were started here and live, wherever they are now; found by what they were started with."""
         mark = f"{MARK}={self.token}".encode()

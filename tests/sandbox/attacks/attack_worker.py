@@ -71,6 +71,13 @@ class AttackWorker(confined_worker.Worker):
             return self.run(**request)
         return {**self.bare(**request), "notes": ["excluded"]}
 
+    def after(self, path: str, **request: Any) -> dict[str, Any]:
+        """Run it once a file exists."""
+        deadline = time.monotonic() + 20
+        while not os.path.exists(path) and time.monotonic() < deadline:
+            time.sleep(0.002)
+        return self.run(**request)
+
     def leave_open(self, directory: str, file: str, port: int) -> str:
         """Descriptors that whoever wrote the server forgot."""
         connection = socket.create_connection(("127.0.0.1", port))

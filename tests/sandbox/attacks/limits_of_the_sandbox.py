@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 from attack_kinds import as_root, limit
 from attack_scene import unmount, wait_until
-from host_listeners import TcpListener
-from protected_attacks import GIT, git_was_made_to_run_it, poison, repository
+from host_listeners import NetlinkListener, TcpListener
+from protected_attacks import COMMIT, GIT, git_was_made_to_run_it, poison, repository
 
 if TYPE_CHECKING:
     from attack_scene import Scene
@@ -138,6 +138,15 @@ def a_port_of_the_host_is_reached_where_commands_have_a_network(scene: Scene) ->
 
 
 @limit("network")
+def a_message_goes_over_netlink_where_commands_have_a_network(scene: Scene) -> str:
+    """To the few programs that listen there, besides the kernel."""
+    with NetlinkListener(scene) as listener:
+        scene.open(network=True)
+        scene.script("sockets", "netlink", listener.port, "evil")
+        return listener.close()
+
+
+@limit("network")
 def a_port_is_opened_for_others_where_commands_have_a_network(scene: Scene) -> str:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -194,6 +203,30 @@ def the_workspace_itself_becomes_a_repository_without_a_tree(scene: Scene) -> st
               "git config -f config core.bare false; git config -f config core.worktree $PWD")  # fmt: skip
     assert any("bareRepository" in each for each in scene.notes)
     return git_was_made_to_run_it(scene)
+
+
+@limit("protected", GIT)
+def hooks_that_the_repository_keeps_among_its_files_are_changed(scene: Scene) -> str:
+    """By its configuration git runs what lies in the workspace; so do include.path, filters and aliases of scripts."""
+    repository(scene)
+    hooks = scene.ws / "hooks"
+    hooks.mkdir()
+    scene.host("git", "config", "core.hooksPath", "hooks")
+    poison(scene)
+    scene.open()
+    scene.run("mv evil.sh hooks/pre-commit")
+    return git_was_made_to_run_it(scene, COMMIT)
+
+
+@limit("host", GIT)
+def an_excluded_program_runs_what_another_command_has_left(scene: Scene) -> str:
+    """What is excluded is the program with all that it does, and what it reads from the workspace tells it what."""
+    evil = poison(scene)
+    scene.open(excluded_commands=["git"])
+    scene.run(f"git init -q sub; git -C sub config core.fsmonitor {evil}")
+    answer = scene.desk.ask("decided", **scene.desk.request("git -C sub status"))
+    assert answer["notes"] == ["excluded"]
+    return scene.outside_changed()
 
 
 @limit("protected")

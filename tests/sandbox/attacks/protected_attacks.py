@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -304,6 +303,24 @@ def what_a_protected_link_leads_to_is_written(scene: Scene) -> str:
 
 
 @attack("protected")
+def what_a_protected_link_led_to_is_written_by_another_command_while_one_has_removed_the_link(scene: Scene) -> str:
+    """The second one begins when there is no link; the first one ends, and the link is put back."""
+    (scene.ws / "dot").mkdir()
+    (scene.ws / "dot" / "envrc").write_text("kept")
+    (scene.ws / ".envrc").symlink_to("dot/envrc")
+    scene.open()
+    if scene.confined:
+        first = scene.desk.request("rm .envrc; touch began; sleep 0.4")
+        second = scene.desk.request("echo evil > dot/envrc; echo evil > n; mv -f n dot/envrc")
+        requests = [{"op": "run", **first}, {"op": "after", "path": str(scene.ws / "began"), **second}]
+        answers = scene.desk.ask("together", requests=requests)
+        assert all("ok" in each for each in answers), answers
+    else:
+        scene.run("rm .envrc; echo evil > dot/envrc; ln -s dot/envrc .envrc")
+    return _content(scene.ws / ".envrc")
+
+
+@attack("protected")
 def a_protected_link_is_removed(scene: Scene) -> str:
     (scene.ws / "kept").write_text("kept")
     (scene.ws / ".npmrc").symlink_to("kept")
@@ -353,7 +370,7 @@ def a_planted_file_is_made_immutable(scene: Scene) -> str:
 @attack("protected")
 def a_process_plants_after_its_command_has_ended(scene: Scene) -> str:
     scene.run("(setsid sh -c 'sleep 0.3; echo evil > .envrc; mkdir .git' >/dev/null 2>&1 &); true")
-    time.sleep(0.5)
+    scene.comes(lambda: _of_those(scene), soon_s=0.5)
     return _of_those(scene)
 
 

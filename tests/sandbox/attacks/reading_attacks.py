@@ -266,7 +266,8 @@ def a_hidden_file_is_carried_out_by_a_process_that_stays(scene: Scene) -> str:
     scene.open()
     scene.run(f"(exec 9< {scene.secret}; setsid sh -c 'sleep 0.4; cat <&9 > loot' >/dev/null 2>&1 &)")
     scene.desk.set(deny_read=[str(scene.secret.parent)])
-    scene.run("sleep 0.6; cat loot")
+    scene.comes((scene.ws / "loot").exists, soon_s=0.6)
+    scene.run("cat loot")
     with suppress(OSError):
         return (scene.ws / "loot").read_text()
     return ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -65,8 +64,7 @@ def a_process_that_cannot_be_caught_outlives_its_command(scene: Scene) -> str:
     """It is another process every few milliseconds, each in a session of its own."""
     scene.run(f"{scene.line_of('breeding', scene.ws / 'tick')} >/dev/null 2>&1; sleep 0.1")
     stamp = _stamp(scene)
-    time.sleep(0.2)
-    return "it still writes" if _stamp(scene) != stamp else ""
+    return "it still writes" if scene.comes(lambda: _stamp(scene) not in {"", stamp}, soon_s=0.3) else ""
 
 
 @attack("resources")
