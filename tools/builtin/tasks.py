@@ -163,7 +163,7 @@ def create_task_list_tool(*, store: TaskStore, description: str | None = None) -
 
 _ABOUT_CREATE: Final = (
     "Adds a task to the list that this session keeps, and returns it as JSON: id, title, note, order, state. Ids count "
-    "from 1 and are never used again. Line breaks in the title become spaces. A session has at most "
+    "from 1, and no two tasks have the same. Line breaks in the title become spaces. A session has at most "
     f"{TASKS_MAX} tasks, and none is removed."
 )
 _ABOUT_UPDATE: Final = (
