@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from openbuffer.editor_access.port import EditorProvider
     from openbuffer.tools.event_log import EventLog
     from openbuffer.tools.permissions import PermissionPolicy
+    from openbuffer.tools.ports import TaskStore
 
     from .config import CommandSettings
     from .config_file import Reading
@@ -75,13 +76,14 @@ def assemble(
     read: Callable[[Path], Reading] = read_user_file,
     tell: Callable[[str], None] = log.warning,
     saves: Saves | None = None,
+    tasks: TaskStore | None = None,
 ) -> Assembly:
     """Put together the tools below ``roots`` and the roots that the user's file adds.
 
     ``face`` is what they are called through, for the record. ``config_file`` is used instead of the user's own, and
     read by ``read``. ``tell`` takes a sentence on whatever of the files does not count, and on a log that cannot be
     written, now and later, from any thread. What has to be cleaned up at the end goes to ``ending``; that blocks. The
-    sandbox is told of ``saves``.
+    sandbox is told of ``saves``. ``tasks`` keeps the session's tasks, where it lasts longer than one call.
 
     Raises:
         ConfigError: the user's file cannot be used, or there is no place for it.
@@ -100,6 +102,7 @@ def assemble(
         editor=editor,
         sandbox=sandbox,
         environment=environment,
+        tasks=tasks,
         artifacts=ArtifactDirectory(str(directories.artifacts), max_age_s=settings.first.log.days * _DAY_S),
     )
     record = _record(LogSession(face=face, release=VERSION, roots=everywhere), settings, directories, tell)

@@ -87,17 +87,27 @@ class BridgeRequestError(BridgeError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolAnswer:
-    """The answer of ``openbuffer/callTool``: ``data`` of a call that ran, or ``error`` of one that did not."""
+    """The answer of ``openbuffer/callTool``: ``data`` of a call that ran, or ``error`` of one that did not.
+
+    ``tools_changed``: there are more tools now than when the call began.
+    """
 
     name: str
     is_error: bool
     data: Any = None
     error: ToolError | None = None
+    tools_changed: bool = False
 
     @classmethod
     def from_json(cls, answer: CallToolResult) -> Self:
         """Read the wire form."""
-        return cls(name=answer["name"], is_error=answer["isError"], data=answer.get("data"), error=answer.get("error"))
+        return cls(
+            name=answer["name"],
+            is_error=answer["isError"],
+            data=answer.get("data"),
+            error=answer.get("error"),
+            tools_changed=answer.get("toolsChanged", False),
+        )
 
     @property
     def output(self) -> str:

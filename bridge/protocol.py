@@ -55,12 +55,16 @@ class ToolError(TypedDict):
 
 
 class CallToolResult(TypedDict):
-    """The answer of ``openbuffer/callTool``: ``data`` of a call that ran, ``error`` of one that did not."""
+    """The answer of ``openbuffer/callTool``: ``data`` of a call that ran, ``error`` of one that did not.
+
+    ``toolsChanged`` is there, and true, where there are more tools now than before.
+    """
 
     name: str
     isError: bool
     data: NotRequired[Any]
     error: NotRequired[ToolError]
+    toolsChanged: NotRequired[bool]
 
 
 class OpenbufferCapabilities(TypedDict):

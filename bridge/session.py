@@ -45,7 +45,7 @@ class ToolExecutor(Protocol):
 
     @property
     def tools(self) -> Sequence[FunctionTool]:
-        """The assembled tools."""
+        """The tools that can be called now; there can only come to be more."""
         ...
 
     async def call(self, name: str, arguments: object, context: ToolContext) -> ToolResult:
@@ -120,7 +120,7 @@ class Session:
             CallCancelledError: the user cancelled it through its progress; its work has stopped.
         """
         try:
-            result = await self._run(call)
+            result, has_more_tools = await self._run(call)
         except ToolExecutionError as error:
             return {"name": call.name, "isError": True, "error": cast("ToolError", error.to_json())}
         except (CallCancelledError, anyio.get_cancelled_exc_class()):
@@ -130,7 +130,10 @@ class Session:
             kind = type(error).__name__
             crash: ToolError = {"type": "ToolCrashedError", "message": f"{call.name} failed: {kind}: {error}"}
             return {"name": call.name, "isError": True, "error": {**crash, "reason": kind}}
-        return {"name": call.name, "isError": not result.success, "data": result.value}
+        answer: CallToolResult = {"name": call.name, "isError": not result.success, "data": result.value}
+        if has_more_tools:
+            answer["toolsChanged"] = True
+        return answer
 
     def cancel_by_token(self, token: ProgressToken) -> None:
         """The user cancelled the call that reports under this token; unknown tokens are of no concern."""
@@ -138,7 +141,8 @@ class Session:
         if scope is not None:
             scope.cancel()
 
-    async def _run(self, call: ToolCall) -> ToolResult:
+    async def _run(self, call: ToolCall) -> tuple[ToolResult, bool]:
+        """The result, and whether there are more tools than before."""
         if call.token is None or call.token in self._with_progress:  # a token is good for one call at a time
             return await self._in_turn(call, ToolContext())
         progress = WorkDoneProgress(call.token, self._send_progress)
@@ -152,9 +156,12 @@ class Session:
             del self._with_progress[call.token]
             progress.end()
 
-    async def _in_turn(self, call: ToolCall, context: ToolContext) -> ToolResult:
+    async def _in_turn(self, call: ToolCall, context: ToolContext) -> tuple[ToolResult, bool]:
         async with self._turns:
-            return await self._assembled().call(call.name, call.arguments, context)
+            executor = self._assembled()
+            there = len(executor.tools)
+            result = await executor.call(call.name, call.arguments, context)
+            return result, len(executor.tools) > there
 
     def _assembled(self) -> ToolExecutor:
         if not self.facts.roots:

@@ -56,9 +56,14 @@ def create_builtin_executor(
     Raises:
         ConfigError: ``config_file``, or else the user's own file, cannot be used.
     """
+    from openbuffer.tools.adapters.task_memory import InMemoryTaskStore  # noqa: PLC0415  not before the first answer
+
     from .assembly import assemble  # noqa: PLC0415  not before the first answer
 
-    return assemble(roots, ending=ending, editor=editor, config_file=config_file, tell=tell, saves=saves).executor()
+    tasks = InMemoryTaskStore()
+    return assemble(
+        roots, ending=ending, editor=editor, config_file=config_file, tell=tell, saves=saves, tasks=tasks
+    ).executor()
 
 
 def tell_user(protocol: BridgeProtocol) -> Callable[[str], None]:

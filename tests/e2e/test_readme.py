@@ -156,11 +156,12 @@ def test_the_neovim_example_reads_and_edits_what_is_not_saved(
 
 
 def test_the_table_of_tools_is_what_there_is() -> None:
+    from openbuffer.tools.adapters.task_memory import InMemoryTaskStore
     from openbuffer.tools.config import ToolConfig, build_tools
 
     table = re.findall(r"^\| `(\w+)` \| (`\w+\??`.*) \|$", README, re.MULTILINE)
     told = {name: re.findall(r"`(\w+)(\??)`", arguments) for name, arguments in table}
-    tools = build_tools(ToolConfig(roots=("/",)))
+    tools = build_tools(ToolConfig(roots=("/",), tasks=InMemoryTaskStore()))
     schemas = {tool.name: tool.input_schema for tool in tools}
     assert told == {
         name: [(argument, "" if argument in schema.get("required", ()) else "?") for argument in schema["properties"]]
