@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from openbuffer.tools.events import Event
 
 ALONE, UNRECORDED, MEMORY, DATABASE = "the tool alone", "pipeline, no log", "pipeline, in memory", "pipeline, database"
-SMALL_REPOSITORY_FILES = 300
+SMALL_REPOSITORY_FILES = 1_920
+"""As many as the small tree of the benches that search, and about as large."""
 
 
 async def main() -> None:
@@ -56,7 +57,7 @@ async def main() -> None:
 
 
 def make_workspace(workspace: Path) -> None:
-    """A repository of 300 files of source, and one file to read and to edit."""
+    """A small repository of source, and one file to read and to edit."""
     lines = lines_of_source(MB)
     for number in range(SMALL_REPOSITORY_FILES):
         directory = workspace / f"package{number % 20}"
