@@ -698,6 +698,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
     "X2": (
         "e2e/test_log_command.py",
         "e2e/test_log_crash.py",
+        "e2e/test_log_serve.py",
         "unit/test_executor.py",
         "unit/test_host_writes.py",
         "unit/test_interrupted_calls.py",
@@ -708,7 +709,11 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_sqlite_log_trouble.py",
         "unit/test_task_tools.py",
     ),
-    "X3": ("unit/test_event_records.py", "unit/test_sqlite_log.py"),
+    "X3": (
+        "e2e/test_log_serve.py",
+        "unit/test_event_records.py",
+        "unit/test_sqlite_log.py",
+    ),
     "X4": (
         "unit/test_delete_editors.py",
         "unit/test_delete_plan.py",
@@ -745,6 +750,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
     "X7": (
         "e2e/test_log_command.py",
         "e2e/test_log_crash.py",
+        "e2e/test_log_serve.py",
         "unit/test_artifact_stores.py",
         "unit/test_event_records.py",
         "unit/test_log_redaction.py",
