@@ -165,6 +165,7 @@ class OsSandboxClient:
             if not settings.enabled:
                 raise SandboxUnavailableError("the sandbox was switched off before the command began; run it again")
             confinement = self._confinement(settings, self._places(settings), command, watch.stood)
+            _require_program(invocation.argv[0], confinement.layout)
             if self._detection.is_seatbelt:
                 # Its rules hold for every process that the command starts, for as long as that lives.
                 confined = Unconfined(self._by_seatbelt(confinement, invocation))
@@ -321,13 +322,12 @@ class OsSandboxClient:
         directory = resolved(cwd)
         if not directory or not os.path.isdir(directory):
             raise SandboxUnavailableError(f"the command was not run: {cwd} is no directory; name another one")
-        hidden = next((each.path for each in layout.hidden if lies_in(directory, each.path)), None)
-        if hidden is not None:
+        where = _out_of_sight(directory, layout)
+        if where == "hidden":
             raise SandboxUnavailableError(
                 f"the command was not run: its directory {cwd} is hidden from commands; name another one"
             )
-        own = any(lies_in(directory, place) and directory != place for place in layout.temporary_places)
-        if own and not any(lies_in(directory, place) for place in layout.writable):
+        if where == "temporary" and directory not in layout.temporary_places:
             raise SandboxUnavailableError(
                 f"the command was not run: its directory {cwd} lies in the host's temporary directory, and confined "
                 "commands have one of their own; name a directory of the workspace"
@@ -475,6 +475,25 @@ _ERROR_LIMITS: Final = CaptureLimits(head_bytes=REPORT_MAX_BYTES, tail_bytes=0)
 _LOADER_PREFIX: Final = "LD_"
 _TRACE: Final = frozenset({"TRACEPARENT", "TRACESTATE"})
 _TEMPORARY_NAMES: Final = frozenset({"TMPDIR", "TMP", "TEMP", "TEMPDIR"})
+
+
+def _out_of_sight(path: str, layout: Layout) -> Literal["", "hidden", "temporary"]:
+    """Why a command does not see this resolved path of the host's; empty where it does."""
+    if any(lies_in(path, each.path) for each in layout.hidden):
+        return "hidden"
+    is_covered = any(lies_in(path, place) for place in layout.temporary_places)
+    return "temporary" if is_covered and not any(lies_in(path, place) for place in layout.writable) else ""
+
+
+def _require_program(program: str, layout: Layout) -> None:
+    """What bwrap does not find inside would look as if the command had run and failed."""
+    where = _out_of_sight(resolved(program) or program, layout) if os.path.isabs(program) else ""
+    if where:
+        place = "is hidden from commands" if where == "hidden" else "lies in the host's temporary directory"
+        raise SandboxUnavailableError(
+            f"the command was not run: its shell {program} {place}, so that the sandbox does not see it; put another "
+            "one first on PATH"
+        )
 
 
 def _split_environment(environment: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:

@@ -23,6 +23,7 @@ PROTECTED_NAMES: Final[tuple[str, ...]] = (
     GIT_NAME,
     ".gitmodules",
     ".gitconfig",
+    ".hg",
     # agents and their MCP servers
     ".mcp.json",
     ".claude",
@@ -36,7 +37,10 @@ PROTECTED_NAMES: Final[tuple[str, ...]] = (
     ".vscode",
     ".idea",
     ".zed",
+    ".devcontainer",
     ".exrc",
+    ".vimrc",
+    ".lvimrc",
     ".nvimrc",
     ".nvim.lua",
     # shells, and tools that read their settings from the directory they start in

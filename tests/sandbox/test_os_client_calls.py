@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
@@ -15,7 +17,6 @@ from openbuffer.sandbox.port import WrapsCommands
 
 if TYPE_CHECKING:
     from collections.abc import Generator
-    from pathlib import Path
 
 DETECTION = detect_os_sandbox([])
 needs_sandbox = pytest.mark.skipif(not DETECTION.available, reason=DETECTION.problem)
@@ -248,3 +249,26 @@ def _umask() -> int:
     umask = os.umask(0o022)
     os.umask(umask)
     return umask
+
+
+@needs_sandbox
+@pytest.mark.contract("S7")
+@pytest.mark.parametrize("where", ["temporary", "hidden"])
+def test_a_shell_that_the_sandbox_does_not_see_is_refused_and_is_no_exit_code(
+    bench: Bench, tmp_path: Path, where: str
+) -> None:
+    shell = tmp_path / "bin" / "sh"
+    shell.parent.mkdir()
+    shell.symlink_to("/bin/sh")
+    if where == "hidden":
+        shell = Path("/bin/sh").resolve()
+        bench.settings = SandboxSettings(enabled=True, deny_read=(str(shell),))
+    else:
+        shell.unlink()
+        shutil.copy("/bin/sh", shell)
+    invocation = Invocation(argv=(str(shell), "-c", "true"), cwd=str(bench.ws), environment={})
+    with (
+        pytest.raises(SandboxUnavailableError, match=r"its shell .* so that the sandbox does not see it"),
+        bench.client.wrap_command(bench.command("true"), invocation),
+    ):
+        raise AssertionError("nothing may start")

@@ -280,20 +280,22 @@ def test_what_is_left_in_the_background_ends_with_the_command(desk: Desk) -> Non
 @pytest.mark.contract("S2")
 def test_a_time_out_asks_the_inside_to_end_before_it_kills(desk: Desk) -> None:
     desk.open()
-    outcome = desk.run("trap 'echo asked; exit 3' TERM; sleep 30 & wait", timeout_s=0.5)
+    outcome = desk.run("trap 'echo asked; exit 3' TERM; sleep 30 & wait", timeout_s=2)
     assert (outcome.how, outcome.output) == ("timed_out", "asked\n")
-    outcome = desk.run("trap '' TERM; (trap '' TERM; setsid sleep 31) & wait", timeout_s=0.3)
+    nap = f"31.{os.getpid()}"
+    outcome = desk.run(f"trap '' TERM; (trap '' TERM; setsid sleep {nap}) & wait", timeout_s=0.3)
     assert outcome.how == "timed_out"
     assert outcome.left == []
-    assert not [each for each in _command_lines() if each == "sleep\x0031\0"]
+    assert not [each for each in _command_lines() if each == f"sleep\x00{nap}\0"]
 
 
 @pytest.mark.contract("T6")
 def test_a_cancelled_command_has_ended(desk: Desk) -> None:
     desk.open()
-    outcome = desk.run("sleep 32 & sleep 32", cancel_after_s=0.3)
+    nap = f"32.{os.getpid()}"
+    outcome = desk.run(f"sleep {nap} & sleep {nap}", cancel_after_s=0.3)
     assert outcome.how == "cancelled"
-    assert not [each for each in _command_lines() if each == "sleep\x0032\0"]
+    assert not [each for each in _command_lines() if each == f"sleep\x00{nap}\0"]
 
 
 @pytest.mark.contract("S3")
@@ -369,12 +371,13 @@ def test_when_the_owner_is_killed_nothing_is_left_and_the_next_one_sweeps(kind: 
     desk = Desk(first, OUTSIDE)
     try:
         desk.open()
-        thread = threading.Thread(target=_run_quietly, args=(desk, "touch began; setsid sleep 33 & sleep 33"))
+        nap = f"33.{os.getpid()}"
+        thread = threading.Thread(target=_run_quietly, args=(desk, f"touch began; setsid sleep {nap} & sleep {nap}"))
         thread.start()
         _wait_until((desk.ws / "began").exists)
         os.kill(first.process_id, signal.SIGKILL)
         thread.join(20)
-        _wait_until(lambda: "sleep\x0033\0" not in _command_lines())
+        _wait_until(lambda: f"sleep\x00{nap}\0" not in _command_lines())
         assert list(desk.state.glob("temporary-*")) != []
         second = WorkerProcess(*kind)
         desk.worker = second
