@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from .ports import AskPort, DeferredToolCatalog, ProgressPort
+    from .ports import ApprovalPort, AskPort, DeferredToolCatalog, ProgressPort
 
 __all__ = [
     "Admission",
@@ -141,6 +141,7 @@ class ToolContext:
     unreadable: Unreadable | None = None
     progress: ProgressPort | None = None
     ask: AskPort | None = None
+    approvals: ApprovalPort | None = None
     trace: TraceContext | None = None
     deferred: DeferredToolCatalog | None = None
 

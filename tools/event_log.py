@@ -59,7 +59,7 @@ class InMemoryEventLog:
 def _size_of(event: Event) -> int:
     """Roughly what the event keeps alive: the text in it. Depth is bounded where arguments are validated."""
     total = _EVENT_BASE_BYTES
-    for name in ("arguments", "value", "error"):
+    for name in ("arguments", "value", "error", "reason", "rules"):
         total += _text_bytes(getattr(event, name, None))
     for target in getattr(event, "targets", ()):
         total += sum(_text_bytes(getattr(target, name)) for name in target.__slots__)

@@ -46,5 +46,38 @@ class ToolRejected:
     error: str
 
 
-Event: TypeAlias = ToolIntended | ToolFinished | ToolRejected
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalAsked:
+    """Somebody is about to be asked about a plan, as it is shown to them: ``change`` has the hunks that are shown.
+
+    ``is_whole``: those are all. ``reason`` is the rule that asks, ``rules`` are those that an answer may bring about.
+    """
+
+    call_id: str
+    attempt: int
+    tool: str
+    capabilities: frozenset[Capability]
+    reason: str
+    targets: tuple[Target, ...]
+    change: FileChange | None = None
+    is_whole: bool = True
+    rules: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalAnswered:
+    """What became of it; comes before the intent of what was approved. ``withdrawn``: the call was cancelled meanwhile.
+
+    ``reason`` is what was said to it, ``rules`` those that it brought about.
+    """
+
+    call_id: str
+    attempt: int
+    tool: str
+    outcome: Literal["once", "session", "always", "no", "dismissed", "timeout", "unavailable", "withdrawn"]
+    reason: str = ""
+    rules: tuple[str, ...] = ()
+
+
+Event: TypeAlias = ToolIntended | ToolFinished | ToolRejected | ApprovalAsked | ApprovalAnswered
 """Everything that a log can hold; a new kind is added here and nowhere else."""

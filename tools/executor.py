@@ -15,35 +15,34 @@ import anyio
 
 from .catalog import DeferredCatalog
 from .config import ToolConfig, build_tools
-from .contract import FileTarget, ToolContext, only_observes
+from .contract import ToolContext, only_observes
 from .errors import (
     EventLogError,
     PermissionDeniedError,
     PlanOutdatedError,
+    ToolCancelledError,
     ToolCrashedError,
     ToolExecutionError,
     ToolFailure,
 )
 from .event_log import EventLog, InMemoryEventLog
-from .events import ToolFinished, ToolIntended, ToolRejected
+from .events import ApprovalAnswered, ApprovalAsked, ToolFinished, ToolIntended, ToolRejected
+from .gate import CallGate
 from .limits import COMMIT_ATTEMPTS
-from .permissions import AllowAll, HidesPaths, PermissionPolicy, PermissionRequest
+from .permissions import AllowAll, PermissionPolicy
 from .registry import DefaultToolRegistry, ToolRegistry
-from .support.located import printable
 from .support.seen_through import seen_through
 from .turns import Turns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
+    from contextlib import AsyncExitStack
 
-    from .contract import FileChange, FunctionTool, Plan, Target, ToolResult
+    from .contract import FunctionTool, Plan, ToolResult
     from .events import Event
-    from .ports import DeferredToolCatalog
+    from .ports import ApprovalPort, DeferredToolCatalog
 
 logger = logging.getLogger(__name__)
-
-_COMMAND_MAX_CHARS: Final = 300
-"""Of a command in a message; the model that wrote it knows the rest."""
 
 
 def create_tool_executor(
@@ -51,15 +50,20 @@ def create_tool_executor(
     *,
     policy: PermissionPolicy | None = None,
     log: EventLog | None = None,
+    approvals: ApprovalPort | None = None,
     tell: Callable[[str], None] = logger.warning,
 ) -> SandboxedToolExecutor:
-    """Assemble the tools of ``config`` and the pipeline around them; see ``SandboxedToolExecutor`` for ``tell``."""
+    """Assemble the tools of ``config`` and the pipeline around them.
+
+    See ``SandboxedToolExecutor`` for ``approvals`` and ``tell``.
+    """
     catalog = DeferredCatalog(DefaultToolRegistry(build_tools(config)))
     return SandboxedToolExecutor(
         DispatchingToolExecutor(catalog),
         deferred=catalog,
         policy=policy or AllowAll(),
         log=log if log is not None else InMemoryEventLog(),
+        approvals=approvals,
         tell=tell,
     )
 
@@ -100,7 +104,8 @@ class DispatchingToolExecutor:
 class SandboxedToolExecutor:
     """Runs calls under the gate and on the record.
 
-    ``deferred`` is the catalog that the calls work with, for what loads deferred tools.
+    ``deferred`` is the catalog that the calls work with, for what loads deferred tools. ``approvals`` is asked about
+    what the policy asks about, unless a call brings a port of its own; without any, that is refused.
     While the log cannot be written, what could change something does not run (X2), and what only observes goes on;
     ``tell`` takes the sentence about that, once for each cause.
     """
@@ -112,9 +117,11 @@ class SandboxedToolExecutor:
         policy: PermissionPolicy,
         log: EventLog,
         deferred: DeferredToolCatalog | None = None,
+        approvals: ApprovalPort | None = None,
         tell: Callable[[str], None] = logger.warning,
     ) -> None:
         self._dispatcher = dispatcher
+        self._approvals = approvals
         self._deferred = deferred
         self._policy = policy
         self._record = _Record(log, tell)
@@ -137,6 +144,8 @@ class SandboxedToolExecutor:
         context = context or ToolContext()
         if self._deferred is not None:
             context = dataclasses.replace(context, deferred=self._deferred)
+        if context.approvals is None:
+            context = dataclasses.replace(context, approvals=self._approvals)
         run = _Run(self._policy, self._record, context.call_id or uuid.uuid4().hex, name)
         try:
             dispatch = self._dispatcher.dispatch(name, arguments)
@@ -153,8 +162,8 @@ class SandboxedToolExecutor:
         for attempt in range(1, COMMIT_ATTEMPTS + 1):
             try:
                 # Calls that started together would otherwise keep meeting, and most would run out of attempts.
-                async with self._turns.of(run.met_at):
-                    return await run.attempt(dispatch, context, attempt)
+                async with self._turns.of(run.met_at) as turn:
+                    return await run.attempt(dispatch, context, attempt, turn)
             except PlanOutdatedError as outdated:
                 if attempt == COMMIT_ATTEMPTS:
                     return await run.give_up(dispatch.tool, outdated)
@@ -166,7 +175,7 @@ class _Record:
 
     def __init__(self, log: EventLog, tell: Callable[[str], None]) -> None:
         self._log = log
-        self._tell = tell
+        self.tell = tell
         self._told = ""
 
     async def append(self, event: Event) -> None:
@@ -180,40 +189,38 @@ class _Record:
         sentence = f"the event log could not be written ({error}); what only reads goes on without a record"
         if sentence != self._told:
             self._told = sentence
-            self._tell(sentence)
+            self.tell(sentence)
 
 
 class _Run:
     """One call on its way through the pipeline."""
 
     def __init__(self, policy: PermissionPolicy, record: _Record, call_id: str, name: str) -> None:
-        self._policy = policy
         self._log = record
         self._call_id = call_id
         self._name = name[:100]
         self._last: Event | None = None
         self.acts = False
         """Whether its tool could change something; none could, before it is found."""
+        self._gate = CallGate(policy, call_id, lambda event: self._record(event, "nothing was done"), record.tell)
         self.met_at: tuple[str, ...] = ()
         """What an attempt was about that something else overtook."""
 
-    async def attempt(self, dispatch: Dispatch, context: ToolContext, attempt: int) -> ToolResult:
-        """Prepare, judge, record, commit, record; once."""
+    async def attempt(self, dispatch: Dispatch, context: ToolContext, attempt: int, turn: AsyncExitStack) -> ToolResult:
+        """Prepare, judge, record, commit, record; once. While somebody is asked, ``turn`` is let go of."""
         tool = dispatch.tool
-
-        async def admit(targets: Sequence[Target], /) -> None:
-            self._judge(tool, tuple(targets), "targets", None)
-
-        hidden = self._policy.unreadable(tool.name) if isinstance(self._policy, HidesPaths) else None
-        context = dataclasses.replace(context, call_id=self._call_id, admit=admit, unreadable=hidden)
+        admit = await self._gate.begin(tool)
+        context = dataclasses.replace(
+            context, call_id=self._call_id, admit=admit, unreadable=self._gate.unreadable(tool)
+        )
         try:
             plan = await self._prepared(tool, dispatch.parsed, context)
         except (ToolExecutionError, anyio.get_cancelled_exc_class()) as error:
             await self.reject(error)
         try:
             try:
-                self._judge(tool, plan.targets, "plan", plan.change)
-            except PermissionDeniedError as error:
+                await self._gate.pass_through(tool, dispatch.arguments, plan, context, attempt, turn)
+            except (PermissionDeniedError, ToolCancelledError, anyio.get_cancelled_exc_class()) as error:
                 await self.reject(error)
             intent = ToolIntended(
                 call_id=self._call_id,
@@ -249,8 +256,14 @@ class _Run:
                 error="cancelled before it acted",
             )
             await self._record(event, "nothing was done")
-        elif self._last is None or (isinstance(self._last, ToolFinished) and self._last.outcome == "outdated"):
+        elif self._is_between_attempts():
             await self.reject(cancelled)
+
+    def _is_between_attempts(self) -> bool:
+        last = self._last
+        if last is None or isinstance(last, (ApprovalAsked, ApprovalAnswered)):
+            return True
+        return isinstance(last, ToolFinished) and last.outcome == "outdated"
 
     async def reject(self, error: BaseException) -> NoReturn:
         """Record a call that ends before its intent, and raise its error."""
@@ -266,34 +279,6 @@ class _Run:
             raise
         except Exception as error:
             raise self._crash(tool, error, "while preparing; nothing was done") from error
-
-    def _judge(
-        self,
-        tool: FunctionTool,
-        targets: tuple[Target, ...],
-        stage: Literal["targets", "plan"],
-        change: FileChange | None,
-    ) -> None:
-        decision = self._policy.decide(
-            PermissionRequest(
-                call_id=self._call_id,
-                tool=tool.name,
-                capabilities=tool.capabilities,
-                targets=targets,
-                stage=stage,
-                change=change,
-            )
-        )
-        if decision.verdict == "allow" or (decision.verdict == "ask" and stage == "targets"):
-            return  # an ask is put with the whole plan, once there is one
-        about = ", ".join(dict.fromkeys(_shown(target) for target in targets)) or tool.name
-        why = f": {decision.reason}" if decision.reason else ""
-        if decision.verdict == "ask":
-            raise PermissionDeniedError(
-                f"{tool.name} on {about} needs an approval and nobody can give one here{why}; nothing was done",
-                reason="ask",
-            )
-        raise PermissionDeniedError(f"{tool.name} on {about} is not permitted{why}; nothing was done", reason="deny")
 
     async def _committed(self, tool: FunctionTool, plan: Plan, context: ToolContext, attempt: int) -> ToolResult:
         def finished(outcome: _Outcome, value: Any = None, error: str | None = None) -> ToolFinished:
@@ -351,13 +336,6 @@ class _Run:
         if isinstance(error, ToolFailure):
             return ToolCrashedError(str(error), reason=kind)
         return ToolCrashedError(f"{tool.name} failed unexpectedly {when} ({kind}: {error})", reason=kind)
-
-
-def _shown(target: Target) -> str:
-    subject = printable(target.subject)
-    if isinstance(target, FileTarget) or len(subject) <= _COMMAND_MAX_CHARS:
-        return subject
-    return f"{subject[:_COMMAND_MAX_CHARS]}… ({len(target.subject)} characters)"
 
 
 _SEEN_THROUGH: Final = "what was under way by then has been seen through"

@@ -141,6 +141,23 @@ TASK_ORDER_MAX: Final = 1_000_000
 TASK_LIST_MAX_BYTES: Final = 64 * KIB
 """The tasks that one TaskList lists; how many do not fit is told."""
 
+APPROVAL_SHOWN_MAX_CHARS: Final = 64 * KIB
+"""Hunks that one approval shows, together; of a larger change at least the beginning of the first one."""
+
+APPROVAL_SHOWN_MAX_HUNKS: Final = 100
+
+APPROVAL_COUNTED_MAX_CHARS: Final = 16 * MIB
+"""Text of hunks in which lines are counted for an approval."""
+
+APPROVAL_ARGUMENTS_MAX_CHARS: Final = 4 * KIB
+"""Arguments that an approval shows, of a tool that tells no targets."""
+
+APPROVAL_TIMEOUT_S: Final = 3_600.0
+"""How long a call waits for an approval; whoever asks may give up sooner."""
+
+APPROVAL_POLL_S: Final = 0.05
+"""How often it is looked, while an approval is awaited, whether the call was cancelled through its token."""
+
 SANDBOX_FILE_TIMEOUT_S: Final = 660.0
 """How long a sandbox with files of its own may take for one operation on a file; its client may give up sooner."""
 

@@ -1,7 +1,7 @@
 """The gate: a policy is asked twice for every call, and nobody goes around it (X4).
 
 First with the bare targets, before a tool has read any of them or picked disk or editor; then with the whole
-plan. So far the one policy allows everything, but it is asked; rules and approvals plug in here.
+plan. What is to be asked about is put before a person with the plan, and not before there is one.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from .contract import Capability, FileChange, Target, Unreadable
 
 
@@ -47,6 +49,39 @@ class HidesPaths(Protocol):
 
     def unreadable(self, tool: str, /) -> Unreadable | None:
         """What this tool may not read; None where there is no such thing."""
+        ...
+
+
+@runtime_checkable
+class LooksAgain(Protocol):
+    """A policy whose rules may have changed since the last call."""
+
+    async def look(self) -> None:
+        """Take what changed; called before each call is judged. Never raises."""
+        ...
+
+
+class RuleNotKeptError(Exception):
+    """A rule counts for this session, and could not be kept for later ones; the text says why."""
+
+
+@runtime_checkable
+class TakesRules(Protocol):
+    """A policy that can learn a rule from an answer."""
+
+    def offered(self, request: PermissionRequest, /) -> tuple[str, ...]:
+        """The rules with which this request, about which the policy asks, would pass; empty where none would do.
+
+        They mean nothing but what is shown with the request.
+        """
+        ...
+
+    async def allow(self, rules: Sequence[str], *, always: bool) -> None:
+        """Have these rules allow what they say for the rest of the session, or for good.
+
+        Raises:
+            RuleNotKeptError: they count for the session alone.
+        """
         ...
 
 

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from .schema import ToolSchema
+    from .targets import Capability, Hunk, Target
 
 
 class ProgressPort(Protocol):
@@ -42,6 +43,81 @@ class AskPort(Protocol):
 
     async def ask(self, question: Question) -> Answer:
         """Ask and wait for the user; cancelling withdraws the question where the client can."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownChange:
+    """A change as it is put before a person: path, counts, and the hunks, the first one at the least, within bounds.
+
+    ``is_whole``: ``hunks`` are all of them, and none is cut. ``removed_lines`` and ``added_lines`` are counted as far
+    as the bounds go; with ``is_counted`` False there are more. Sizes are bytes: ``before_bytes`` None is a file that is
+    made, ``after_bytes`` None one that is deleted. ``in_sandbox``: the path is one of a sandbox and not of the host.
+    """
+
+    path: str
+    kind: Literal["file", "link", "directory"]
+    hunks: tuple[Hunk, ...]
+    hunk_count: int
+    removed_lines: int
+    added_lines: int
+    before_bytes: int | None
+    after_bytes: int | None
+    is_whole: bool = True
+    is_counted: bool = True
+    in_sandbox: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalRequest:
+    """A plan that rules ask about, as it will be done if the answer is yes.
+
+    Attributes:
+        reason: the rule that asks, in words.
+        targets: files, commands with argument vector and directory, final URLs.
+        change: what a file will be; None where none is changed.
+        arguments: those of a tool that tells no targets, as JSON; may be cut, and ends in ``…`` then.
+        containment: what would hold the command, in words; empty where there is no command.
+        rules: what is allowed from then on by an answer for the session or for always, word for word; empty where there
+            is no such rule, and then those two answers count for this once.
+    """
+
+    call_id: str
+    tool: str
+    capabilities: frozenset[Capability]
+    reason: str
+    targets: tuple[Target, ...] = ()
+    change: ShownChange | None = None
+    arguments: str = ""
+    containment: str = ""
+    rules: tuple[str, ...] = ()
+
+
+ApprovalOutcome: TypeAlias = Literal["once", "session", "always", "no", "dismissed", "timeout", "unavailable"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalAnswer:
+    """What became of one request. Only the first three outcomes allow it.
+
+    ``no`` is a person's, with what they say to it in ``reason``. ``dismissed``: they closed it without an answer.
+    ``timeout``: there was none in time. ``unavailable``: nobody could be asked; ``reason`` says why.
+    """
+
+    outcome: ApprovalOutcome
+    reason: str = ""
+
+    @property
+    def is_yes(self) -> bool:
+        """Whether the call may go on."""
+        return self.outcome in {"once", "session", "always"}
+
+
+class ApprovalPort(Protocol):
+    """Puts a plan before whoever decides about it (X4)."""
+
+    async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
+        """Ask and wait; cancelling withdraws the request where the client can. What is raised is ``unavailable``."""
         ...
 
 

@@ -25,12 +25,15 @@ class Turns:
         self._turns: dict[str, _Turn] = {}
 
     @asynccontextmanager
-    async def of(self, names: Iterable[str]) -> AsyncGenerator[None]:
-        """Hold the turns of all these names; they are taken in one order, so that nobody waits in a circle."""
+    async def of(self, names: Iterable[str]) -> AsyncGenerator[AsyncExitStack]:
+        """Hold the turns of all these names; they are taken in one order, so that nobody waits in a circle.
+
+        Who is given the stack can let go of them sooner, by closing it.
+        """
         async with AsyncExitStack() as stack:
             for name in sorted(set(names)):
                 await stack.enter_async_context(self._one(name))
-            yield
+            yield stack
 
     @asynccontextmanager
     async def _one(self, name: str) -> AsyncGenerator[None]:

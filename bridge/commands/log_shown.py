@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from openbuffer.tools.contract import CommandTarget, UrlTarget
-from openbuffer.tools.events import ToolFinished, ToolIntended, ToolRejected
+from openbuffer.tools.events import ApprovalAnswered, ApprovalAsked, ToolFinished, ToolIntended, ToolRejected
 
 from .terminal import harmless
 
@@ -91,7 +91,7 @@ def call_to_json(call: LoggedCall, *, whole: bool) -> dict[str, Any]:
             "process": session.process,
             "alive": session.is_alive,
         },
-        "targets": [_target_to_json(target) for target in call.intent.targets] if call.intent else [],
+        "targets": [_target_to_json(target) for target in call.targets],
     }
     error = _error(call)
     if error is not None:
@@ -123,9 +123,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _about(call: LoggedCall) -> str:
-    intent = call.intent
-    subjects = list(dict.fromkeys(target.subject for target in intent.targets)) if intent else []
-    about = ", ".join(subjects)
+    about = ", ".join(dict.fromkeys(target.subject for target in call.targets))
     error = _error(call)
     return f"{about}: {error}" if about and error and not error.startswith(about) else error or about
 
@@ -158,10 +156,31 @@ def _shown_event(logged: LoggedEvent, terminal: Terminal) -> Iterator[str]:
         case ToolRejected() as event:
             yield terminal.paint("strong", f"Refused at {_local(logged.at_ns)}: {_one_line(event.error_type)}")
             yield from _indented(event.error)
+        case ApprovalAsked() | ApprovalAnswered() as event:
+            yield from _shown_approval(event, logged, terminal)
         case None:
             yield f"{_one_line(logged.kind)} at {_local(logged.at_ns)}: of a newer release, which can show it"
     for name, (size, why) in logged.not_kept.items():
         yield terminal.paint("faint", f"  {name}: not kept, {_one_line(why)}" + (f" ({size} bytes)" if size else ""))
+
+
+def _shown_approval(event: ApprovalAsked | ApprovalAnswered, logged: LoggedEvent, terminal: Terminal) -> Iterator[str]:
+    at = _local(logged.at_ns)
+    if isinstance(event, ApprovalAnswered):
+        yield terminal.paint("strong", f"Answered at {at}: {event.outcome}")
+        yield from _indented(event.reason)
+        for rule in event.rules:
+            yield f"  allowed from then on: {_one_line(rule)}"
+        return
+    yield terminal.paint("strong", f"Asked at {at}: {_one_line(event.reason)}")
+    for target in event.targets:
+        yield f"  {_shown_target(target)}"
+    for rule in event.rules:
+        yield f"  offered as a rule: {_one_line(rule)}"
+    if event.change is not None:
+        yield from _shown_change(event.change, logged, terminal)
+        if not event.is_whole:
+            yield terminal.paint("faint", "  (there is more, which was not shown)")
 
 
 def _shown_target(target: Target) -> str:
@@ -232,8 +251,15 @@ def _event_to_json(logged: LoggedEvent) -> dict[str, Any]:
             wire["arguments"] = event.arguments
             wire["targets"] = [_target_to_json(target) for target in event.targets]
             if event.change is not None:
-                change = dataclasses.replace(event.change, before=None)
-                wire["change"] = {k: v for k, v in dataclasses.asdict(change).items() if k != "before"}
+                wire["change"] = _change_to_json(event.change)
+        case ApprovalAsked() as event:
+            wire |= {"attempt": event.attempt, "reason": event.reason, "rules": list(event.rules)}
+            wire["targets"] = [_target_to_json(target) for target in event.targets]
+            if event.change is not None:
+                wire |= {"change": _change_to_json(event.change), "whole": event.is_whole}
+        case ApprovalAnswered() as event:
+            wire |= {"attempt": event.attempt, "outcome": event.outcome, "reason": event.reason}
+            wire["rules"] = list(event.rules)
         case ToolFinished() as event:
             wire |= {"attempt": event.attempt, "outcome": event.outcome, "value": event.value, "error": event.error}
         case ToolRejected() as event:
@@ -245,6 +271,11 @@ def _event_to_json(logged: LoggedEvent) -> dict[str, Any]:
     if logged.not_kept:
         wire["notKept"] = {name: {"bytes": size, "why": why} for name, (size, why) in logged.not_kept.items()}
     return wire
+
+
+def _change_to_json(change: FileChange) -> dict[str, Any]:
+    told = dataclasses.asdict(dataclasses.replace(change, before=None))
+    return {name: value for name, value in told.items() if name != "before"}
 
 
 def _target_to_json(target: Target) -> dict[str, Any]:

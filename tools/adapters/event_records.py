@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, assert_never, cast
 
 from ..contract import Capability, CommandTarget, FileChange, FileTarget, Hunk, Target, UrlTarget
-from ..events import ToolFinished, ToolIntended, ToolRejected
+from ..events import ApprovalAnswered, ApprovalAsked, ToolFinished, ToolIntended, ToolRejected
 from ..limits import LOG_PART_MAX_BYTES
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .log_redaction import Redaction
     from .log_settings import Kept
 
-Kind: TypeAlias = Literal["intended", "finished", "rejected"]
+Kind: TypeAlias = Literal["intended", "finished", "rejected", "asked", "answered"]
 
 BEFORE: Final = "before"
 """The one part that is no JSON: the bytes of a before-state."""
@@ -35,7 +35,7 @@ _DESCRIPTION_MAX_CHARS: Final = 1_000
 
 @dataclass(slots=True, kw_only=True)
 class EventRecord:
-    """One event. ``outcome`` is that of a call's end, or the error of one that was rejected; else "".
+    """One event. ``outcome`` is that of a call's end or of an answer, or the error of one that was rejected; else "".
 
     ``parts`` are JSON as UTF-8, by name, except for the before-state.
     """
@@ -57,6 +57,10 @@ def encode(event: Event, keep: frozenset[Kept], redaction: Redaction) -> EventRe
             return _Encoder(keep, redaction).finished(event)
         case ToolRejected():
             return _Encoder(keep, redaction).rejected(event)
+        case ApprovalAsked():
+            return _Encoder(keep, redaction).asked(event)
+        case ApprovalAnswered():
+            return _Encoder(keep, redaction).answered(event)
         case _:
             assert_never(event)
 
@@ -105,9 +109,22 @@ class _Encoder:
         self._put("error", self._plain(event.error))
         return self._record("rejected", event, 0, event.error_type)
 
-    def _record(
-        self, kind: Kind, event: ToolIntended | ToolFinished | ToolRejected, attempt: int, outcome: str = ""
-    ) -> EventRecord:
+    def asked(self, event: ApprovalAsked) -> EventRecord:
+        """What somebody was asked about, as it was shown."""
+        self._put("capabilities", sorted(event.capabilities))
+        self._put("targets", [self._target(target) for target in event.targets])
+        if event.change is not None:
+            self._change(event.change)
+        asked = {"reason": event.reason, "is_whole": event.is_whole, "rules": event.rules}
+        self._put("asked", self._plain(asked))
+        return self._record("asked", event, event.attempt)
+
+    def answered(self, event: ApprovalAnswered) -> EventRecord:
+        """What became of that."""
+        self._put("answered", self._plain({"reason": event.reason, "rules": event.rules}))
+        return self._record("answered", event, event.attempt, event.outcome)
+
+    def _record(self, kind: Kind, event: Event, attempt: int, outcome: str = "") -> EventRecord:
         if self._not_kept:
             self._put(NOT_KEPT, self._not_kept)
         return EventRecord(
@@ -267,4 +284,37 @@ def _rejected(record: EventRecord, parts: Mapping[str, Any]) -> ToolRejected:
     )
 
 
-_DECODERS: Final = {"intended": _intended, "finished": _finished, "rejected": _rejected}
+def _asked(record: EventRecord, parts: Mapping[str, Any]) -> ApprovalAsked:
+    asked = parts["asked"]
+    return ApprovalAsked(
+        call_id=record.call_id,
+        attempt=record.attempt,
+        tool=record.tool,
+        capabilities=frozenset(map(Capability, parts["capabilities"])),
+        reason=asked["reason"],
+        targets=tuple(map(_target, parts.get("targets", []))),
+        change=_change(parts) if "change" in parts else None,
+        is_whole=asked["is_whole"],
+        rules=tuple(asked["rules"]),
+    )
+
+
+def _answered(record: EventRecord, parts: Mapping[str, Any]) -> ApprovalAnswered:
+    answered = parts["answered"]
+    return ApprovalAnswered(
+        call_id=record.call_id,
+        attempt=record.attempt,
+        tool=record.tool,
+        outcome=cast("Any", record.outcome),
+        reason=answered["reason"],
+        rules=tuple(answered["rules"]),
+    )
+
+
+_DECODERS: Final = {
+    "intended": _intended,
+    "finished": _finished,
+    "rejected": _rejected,
+    "asked": _asked,
+    "answered": _answered,
+}

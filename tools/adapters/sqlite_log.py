@@ -18,7 +18,7 @@ import anyio
 import anyio.to_thread
 
 from ..contract import only_observes
-from ..events import ToolIntended, ToolRejected
+from ..events import ApprovalAnswered, ApprovalAsked, ToolIntended, ToolRejected
 from ..limits import LOG_BUSY_TIMEOUT_S
 from .event_records import encode
 from .log_redaction import Redaction
@@ -110,8 +110,12 @@ class SqliteEventLog:
     def _is_left_out(self, event: Event) -> bool:
         """Whether it is switched off: a call that only reads, with both of its ends; or one that never began."""
         if "observations" not in self._settings.keep:
-            if isinstance(event, ToolIntended) and only_observes(event.capabilities):
+            if isinstance(event, (ToolIntended, ApprovalAsked)) and only_observes(event.capabilities):
                 self._skipped.add((event.call_id, event.attempt))
+                return True
+            if isinstance(event, ApprovalAnswered) and (event.call_id, event.attempt) in self._skipped:
+                if event.outcome not in {"once", "session", "always"}:
+                    self._skipped.discard((event.call_id, event.attempt))
                 return True
             if (event.call_id, getattr(event, "attempt", 0)) in self._skipped:
                 self._skipped.discard((event.call_id, getattr(event, "attempt", 0)))

@@ -14,7 +14,7 @@ import sqlite3
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
-from ..events import ToolIntended
+from ..events import ApprovalAsked, ToolIntended
 from .event_records import BEFORE, NOT_KEPT, EventRecord, decode
 from .session_marks import SessionMarks
 from .sqlite_log_database import DATABASE_NAME, LogUnavailableError, reader, told
@@ -24,6 +24,7 @@ from .sqlite_log_session import MARKS_NAME
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
+    from ..contract import Target
     from ..events import Event
 
 CallOutcome: TypeAlias = Literal[
@@ -108,6 +109,13 @@ class LoggedCall:
     def intent(self) -> ToolIntended | None:
         """What it was about to do at its last attempt."""
         return next((e.event for e in reversed(self.events) if isinstance(e.event, ToolIntended)), None)
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """What it was about, or would have been if that had been approved; empty where it did not get that far."""
+        if self.intent is not None:
+            return self.intent.targets
+        return next((e.event.targets for e in reversed(self.events) if isinstance(e.event, ApprovalAsked)), ())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -323,7 +331,10 @@ def _outcome(kind: str, outcome: str, session: LoggedSession) -> CallOutcome:
         return "rejected"
     if kind == "finished" and (outcome != "outdated" or not session.is_alive):
         return cast("CallOutcome", outcome)
-    return "running" if session.is_alive else "interrupted"
+    if session.is_alive:
+        return "running"
+    # The session ended while somebody was asked, ahead of the intent, so that it is known that nothing was done.
+    return "cancelled" if kind in {"asked", "answered"} else "interrupted"
 
 
 def _event(connection: sqlite3.Connection, row: tuple[Any, ...], *, whole: bool) -> LoggedEvent:

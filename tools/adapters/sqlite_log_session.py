@@ -46,6 +46,7 @@ class _State:
     sequence: int = 0
     event: int = 0
     calls: dict[str, int] = field(default_factory=dict[str, int])
+    asked: set[str] = field(default_factory=set[str])
 
 
 class RecordedSession:
@@ -71,7 +72,7 @@ class RecordedSession:
             OSError: the session cannot be marked as alive.
         """
         state = self._state
-        self._next = _State(state.row, state.sequence, state.event, dict(state.calls))
+        self._next = _State(state.row, state.sequence, state.event, dict(state.calls), set(state.asked))
         if connection is not self._connection:
             self._connection = None
             self._find_row(connection)
@@ -142,17 +143,25 @@ class RecordedSession:
             )
             found = (inserted.lastrowid,)
             self._next.calls.clear()
+            self._next.asked.clear()
         self._next.row = int(found[0] or 0)
 
     def _call_of(self, record: EventRecord) -> int:
         """The id of the first event of the record's call, which may be this one."""
         calls, event = self._next.calls, self._next.event
-        begins = record.kind == "intended" and record.attempt == 1
+        begins = record.kind == "intended" and record.attempt == 1 and record.call_id not in self._next.asked
         number = event if begins else calls.get(record.call_id, event)
-        if record.kind == "intended" or record.outcome == "outdated":
+        # An approval is asked for ahead of the intent, and begins the call then.
+        if record.kind == "asked":
+            self._next.asked.add(record.call_id)
+        elif record.kind != "answered":
+            self._next.asked.discard(record.call_id)
+        if record.kind in {"intended", "asked", "answered"} or record.outcome == "outdated":
             calls[record.call_id] = number
             if len(calls) > _MOST_OPEN_CALLS:
-                del calls[next(iter(calls))]
+                oldest = next(iter(calls))
+                del calls[oldest]
+                self._next.asked.discard(oldest)
         else:
             calls.pop(record.call_id, None)
         return number
