@@ -166,3 +166,44 @@ SANDBOX_TURN_TIMEOUT_S: Final = 120.0
 
 SANDBOX_CANCEL_GRACE_S: Final = 10.0
 """How long a cancelled call waits for what became of the change that it has sent to a sandbox."""
+
+WEB_URL_MAX_CHARS: Final = 8_192
+"""A URL of WebFetch, as it is sent."""
+
+WEB_TIMEOUT_S: Final = 30.0
+"""One fetch as a whole, from the first look-up of a name to the last byte, redirects included (W1)."""
+
+WEB_CONNECT_TIMEOUT_S: Final = 10.0
+"""One connection, with its TLS handshake."""
+
+WEB_REDIRECTS_MAX: Final = 10
+"""Redirects that one fetch follows (W1)."""
+
+WEB_BODY_MAX_BYTES: Final = 32 * MIB
+"""A body, as it comes over the wire and also after decompression (W1)."""
+
+WEB_HEAD_MAX_BYTES: Final = 64 * KIB
+"""What a server may send before its body begins: status lines and headers."""
+
+WEB_REQUEST_HEADERS_MAX_BYTES: Final = 8 * KIB
+"""Request headers that a call of WebFetch sets, together."""
+
+WEB_OUTPUT_MAX_CHARS: Final = 50_000
+"""Of a page, what one answer shows; the rest is to be had by its offset."""
+
+WEB_ERROR_MAX_CHARS: Final = 2_000
+"""Of the page that comes with an HTTP status of failure, what is shown."""
+
+WEB_PAGE_TIMEOUT_S: Final = 20.0
+"""How long the process that turns a page into Markdown may take; then it is ended."""
+
+WEB_PAGE_MEMORY_MAX_BYTES: Final = 1024 * MIB
+"""Address space of the process that turns pages into Markdown."""
+
+WEB_CACHE_MAX_BYTES: Final = 48 * MIB
+WEB_CACHE_MAX_PAGES: Final = 64
+WEB_CACHE_MAX_S: Final = 900.0
+"""Pages that a session keeps: their bodies together, their number, and how long."""
+
+WEB_PAGE_IDLE_S: Final = 300.0
+"""How long a process that has no page to turn into Markdown stays."""

@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("bridge", "editor_access", "sandbox", "tools")
 EXTRAS = {"re2"}
-IMPORTED_AS = {"yaml": "pyyaml"}
+IMPORTED_AS = {"bs4": "beautifulsoup4", "yaml": "pyyaml"}
 VENDORS = {"anthropic", "openai", "google", "mistralai", "cohere", "e2b", "langchain", "litellm", "boto3", "playwright"}
 
 

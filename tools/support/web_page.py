@@ -1,0 +1,411 @@
+"""What of a page is read: its main part, or a window of it, as a small clean tree for the way into Markdown.
+
+Runs in a process of its own. The parser is that of browsers and written in C; what is dropped, and how much text there
+is, is decided in there. Only what one answer shows is ever made into objects of Python, so that a page of any size
+takes little more time than its parsing.
+
+A *position* is a number of characters of the text that is left once everything unwanted is gone.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import urljoin
+
+from bs4 import BeautifulSoup
+from bs4.element import NavigableString
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from .web_markdown import PageTag, markdown_of
+from .web_tame import tamed
+
+_NEVER: Final = (
+    "script, style, template, svg, object, embed, canvas, iframe, audio, video, map, head > *, datalist, "
+    "[hidden]:not([hidden='until-found']), [style*='display:none' i], [style*='display: none' i], "
+    "[style*='visibility:hidden' i], [style*='visibility: hidden' i], dialog:not([open]), input[type='hidden']"
+)
+"""What nobody sees, or what is no text."""
+
+_AROUND: Final = (
+    "nav, select, [aria-hidden='true'], [role='navigation'], [role='search'], [role='dialog'], [role='alertdialog'], "
+    "[role='menu'], [role='menubar'], [role='toolbar'], [role='tablist']"
+)
+_AROUND_THE_MAIN_PART: Final = "header, footer, aside, [role='banner'], [role='contentinfo'], [role='complementary']"
+_MAIN: Final = "main, [role='main'], article, [itemprop='articleBody']"
+_MAIN_SHARE: Final = 0.4
+"""A main part with less of the page's text than this is not believed to be it."""
+
+_FEW_CHARS: Final = 200
+_ELEMENTS_MAX: Final = 8_000
+_PICTURES_MAX: Final = 400
+_DEPTH_MAX: Final = 60
+_ADDRESS_MAX_CHARS: Final = 2_000
+
+_HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
+_AS_THEY_ARE: Final = frozenset(
+    (
+        *(*_HEADINGS, "p", "ul", "ol", "li", "dl", "dt", "dd", "blockquote", "pre", "code", "kbd", "samp", "hr", "br"),
+        *("table", "tr", "td", "th", "caption", "figcaption", "a", "em", "i", "strong", "b", "del", "s", "q", "img"),
+    )
+)
+_INLINE: Final = frozenset(
+    (
+        *(
+            "span",
+            "font",
+            "abbr",
+            "acronym",
+            "bdi",
+            "bdo",
+            "big",
+            "cite",
+            "data",
+            "dfn",
+            "ins",
+            "label",
+            "mark",
+            "meter",
+        ),
+        *(
+            "output",
+            "progress",
+            "rb",
+            "rp",
+            "rt",
+            "ruby",
+            "rtc",
+            "small",
+            "sub",
+            "sup",
+            "time",
+            "tt",
+            "u",
+            "var",
+            "wbr",
+        ),
+        *("nobr", "slot", "picture", "tbody", "thead", "tfoot", "colgroup", "math", "mi", "mo", "mn", "mrow"),
+    )
+)
+_UNCUT: Final = frozenset((*_HEADINGS, "p", "li", "tr", "dt", "dd", "figcaption", "caption"))
+_PERMALINKS: Final = frozenset({"", "¶", "#", "§", "🔗", "\uf0c1", "\ue9cb"})
+_LANGUAGE: Final = re.compile(r"(?:^|\s)(?:lang(?:uage)?|highlight(?:-source)?|brush:)[-\s:]*([A-Za-z0-9+#.-]{1,30})")
+_SPACES: Final = re.compile(r"[ \t\r\n\f\x0b]+")
+_LONG_GAPS: Final = re.compile(r"[ \n]{100,}")
+
+
+@dataclass(slots=True)
+class Window:
+    """The part of a page that is shown: Markdown of its text from ``start`` to ``end``, of ``total`` characters.
+
+    ``reduced``: something was left out as being around the main part. ``pictures_left_out`` is their number.
+    """
+
+    title: str = ""
+    markdown: str = ""
+    start: int = 0
+    end: int = 0
+    total: int = 0
+    reduced: bool = False
+    pictures_left_out: int = 0
+
+
+def read_page(html: str, url: str, *, offset: int = 0, limit: int | None = None, whole: bool = False) -> Window:
+    """The window of a page from ``offset`` on; ``limit`` is how many characters it shows at most, None for all.
+
+    ``whole`` keeps what is around the main part; what nobody sees is never shown.
+    """
+    page = LexborHTMLParser(tamed(html))
+    title = _SPACES.sub(" ", _text_of_first(page, "title")).strip()
+    base = _base(page, url)
+    body = page.body
+    if body is None:
+        return Window(title=title)
+    _drop(page, _NEVER)
+    before = _length(body)
+    part, lost_heading = (body, "") if whole else _main_part(page, body)
+    total = _length(part)
+    end = total if limit is None else min(total, offset + limit)
+    cut = _Cut(base, min(offset, total), end, unbounded=limit is None)
+    cut.take(part)
+    if lost_heading and offset == 0:
+        heading = PageTag(name="h1")
+        heading.append(NavigableString(lost_heading))
+        cut.soup.insert(0, heading)
+    return Window(
+        title=title,
+        markdown=markdown_of(cut.soup),
+        start=cut.start,
+        end=cut.stopped_at if cut.stopped_at is not None else total,
+        total=total,
+        reduced=total < before,
+        pictures_left_out=cut.pictures_left_out,
+    )
+
+
+def _main_part(page: LexborHTMLParser, body: LexborNode) -> tuple[LexborNode, str]:
+    """The element that has the main text, and the page's first heading where that is outside of it."""
+    heading = _SPACES.sub(" ", _text_of_first(page, "h1")).strip()
+    _drop(page, _AROUND)
+    visible = _length(body)
+    noscript = page.css("noscript")
+    if visible - sum(map(_length, noscript)) > _FEW_CHARS:
+        for node in noscript:
+            node.decompose()
+        visible = _length(body)
+    candidates = [node for node in page.css(_MAIN) if node.parent is not None]
+    part = max(candidates, key=_length, default=None)
+    if part is None or _length(part) < _MAIN_SHARE * visible:
+        part = body
+        around = [node for node in page.css(_AROUND_THE_MAIN_PART) if not _is_inside_main(node)]
+        if visible - sum(map(_length, around)) > _FEW_CHARS:
+            for node in around:
+                node.decompose()
+    has_heading = part.css_first("h1") is not None
+    return part, "" if has_heading else heading
+
+
+def _is_inside_main(node: LexborNode) -> bool:
+    parent = node.parent
+    while parent is not None:
+        if parent.tag in {"main", "article", "section", "blockquote", "li", "td"}:
+            return True
+        parent = parent.parent
+    return False
+
+
+def _drop(page: LexborHTMLParser, selector: str) -> None:
+    for node in page.css(selector):
+        if node.tag not in {"html", "body"}:
+            node.decompose()
+
+
+def _length(node: LexborNode) -> int:
+    return len(node.text())
+
+
+def _text_of_first(page: LexborHTMLParser, selector: str) -> str:
+    node = page.css_first(selector)
+    return "" if node is None else node.text()[:1_000]
+
+
+def _base(page: LexborHTMLParser, url: str) -> str:
+    node = page.css_first("base[href]")
+    return url if node is None else _joined(url, node.attributes.get("href") or "") or url
+
+
+def _joined(base: str, address: str) -> str:
+    """An absolute address with http or https; empty where there is none."""
+    try:
+        joined = urljoin(base, _SPACES.sub("", address) if "\n" in address else address.strip())
+    except ValueError:
+        return ""
+    if len(joined) > _ADDRESS_MAX_CHARS or not joined.lower().startswith(("http://", "https://", "mailto:")):
+        return ""
+    return joined.replace(" ", "%20").replace("(", "%28").replace(")", "%29").replace("<", "%3C").replace(">", "%3E")
+
+
+@dataclass(slots=True)
+class _Place:
+    """Where the walk is: an element of the page, and what of it goes into the tree."""
+
+    tag: PageTag | BeautifulSoup
+    node: LexborNode | None
+    depth: int
+    in_code: bool
+    items: int = 0
+    in_head: bool = False
+    is_layout: bool = False
+
+
+@dataclass(slots=True)
+class _Cut:
+    """Takes the window of an element into a tree, in the order of the text."""
+
+    base: str
+    start: int
+    end: int
+    unbounded: bool = False
+    soup: BeautifulSoup = field(default_factory=lambda: BeautifulSoup("", "html.parser"))
+    at: int = 0
+    elements: int = 0
+    pictures: int = 0
+    pictures_left_out: int = 0
+    stopped_at: int | None = None
+
+    def take(self, root: LexborNode) -> None:
+        """Walk it, without recursion, until the window is full."""
+        places = [_Place(self.soup, root.first_child, 0, in_code=False)]
+        while places and self.stopped_at is None:
+            place = places[-1]
+            node = place.node
+            if node is None:
+                places.pop()
+                continue
+            place.node = node.next
+            if node.is_text_node:
+                self._take_text(place, node.text_content or "")
+            elif node.is_element_node and (inner := self._enter(place, node)) is not None:
+                places.append(inner)
+
+    def _enter(self, place: _Place, node: LexborNode) -> _Place | None:
+        name = node.tag or ""
+        size = _length(node) if node.first_child is not None else 0
+        if name == "li":
+            place.items += 1
+        if self.at + size <= self.start and (size or self.at < self.start):
+            self.at += size
+            return None
+        if size == 0:
+            self._take_empty(place, node, name)
+            return None
+        if self._is_full(name, size):
+            self.stopped_at = self.at
+            return None
+        self.elements += 1
+        return self._opened(place, node, name)
+
+    def _is_full(self, name: str, size: int) -> bool:
+        if self.unbounded or self.at <= self.start:
+            return False
+        fits = self.at + size <= self.end
+        return self.at >= self.end or self.elements >= _ELEMENTS_MAX or (name in _UNCUT and not fits)
+
+    def _take_empty(self, place: _Place, node: LexborNode, name: str) -> None:
+        """An element without text: a picture, a line, or what holds some."""
+        if name in {"br", "hr"}:
+            place.tag.append(PageTag(name=name))
+        elif name in {"td", "th"}:
+            place.tag.append(PageTag(name=name, attrs={}))
+        if name != "img" and node.first_child is None:
+            return
+        for picture in [node] if name == "img" else node.css("img"):
+            self._take_picture(place, picture, node if name == "a" else None)
+
+    def _take_picture(self, place: _Place, picture: LexborNode, link: LexborNode | None) -> None:
+        alt = _SPACES.sub(" ", picture.attributes.get("alt") or "").strip()
+        if not alt:
+            return
+        if not self.unbounded and self.pictures >= _PICTURES_MAX:
+            self.pictures_left_out += 1
+            return
+        self.pictures += 1
+        source = _joined(self.base, picture.attributes.get("src") or picture.attributes.get("data-src") or "")
+        made: PageTag | NavigableString = (
+            PageTag(name="img", attrs={"alt": alt, "src": source}) if source else NavigableString(f"[image: {alt}]")
+        )
+        if link is not None and (address := _joined(self.base, link.attributes.get("href") or "")):
+            around = PageTag(name="a", attrs={"href": address})
+            around.append(made)
+            made = around
+        place.tag.append(made)
+
+    def _opened(self, place: _Place, node: LexborNode, name: str) -> _Place | None:
+        """What the element's children go into."""
+        if name == "a" and self._is_permalink(node):
+            self.at += _length(node)
+            return None
+        is_cut_open = self.at < self.start
+        in_head = place.in_head or name == "thead"
+        is_layout = _is_layout(node) if name == "table" else place.is_layout
+        attributes = self._attributes(node, name)
+        name = _name_in_tree(name, attributes, in_head=in_head, is_layout=is_layout)
+        is_stray = name in {"td", "th"} and place.tag.name != "tr"
+        if name in _INLINE or is_stray or place.depth >= _DEPTH_MAX:
+            if name not in _INLINE:
+                place.tag.append(NavigableString(" "))
+            return _Place(place.tag, node.first_child, place.depth, place.in_code, place.items, in_head, is_layout)
+        tag = PageTag(name=name, attrs=attributes)
+        if name == "li":
+            tag.number = place.items - 1
+        place.tag.append(tag)
+        in_code = place.in_code or name == "pre"
+        if is_cut_open and name == "pre":
+            tag.append(NavigableString("…\n"))
+        return _Place(tag, node.first_child, place.depth + 1, in_code, 0, in_head, is_layout)
+
+    def _attributes(self, node: LexborNode, name: str) -> dict[str, str]:
+        """What markdownify looks at."""
+        if name == "a":
+            address = _joined(self.base, node.attributes.get("href") or "")
+            return {"href": address} if address else {}
+        if name == "ol":
+            return _start_of(node)
+        if name in {"td", "th"}:
+            span = node.attributes.get("colspan") or ""
+            return {"colspan": span} if span.isdigit() and len(span) < 3 else {}
+        return {"data-language": _language(node)} if name == "pre" else {}
+
+    @staticmethod
+    def _is_permalink(node: LexborNode) -> bool:
+        """Whether a link only marks the heading that it stands in."""
+        if not (node.attributes.get("href") or "").startswith("#"):
+            return False
+        text = node.text()
+        return len(text) < 10 and text.strip() in _PERMALINKS
+
+    def _take_text(self, place: _Place, text: str) -> None:
+        size = len(text)
+        if self.at + size <= self.start:
+            self.at += size
+            return
+        first = max(0, self.start - self.at)
+        last = size
+        if not self.unbounded and self.at + size > self.end:
+            last = _last_gap(text, first, max(first + 1, self.end - self.at))
+            self.stopped_at = self.at + last
+        self.at += size
+        shown = text[first:last]
+        if place.in_code:
+            shown = _LONG_GAPS.sub(lambda gap: gap.group()[:100], shown.replace("\r\n", "\n").replace("\t", "    "))
+        else:
+            shown = _SPACES.sub(" ", shown)
+        if shown:
+            place.tag.append(NavigableString(shown))
+
+
+def _last_gap(text: str, first: int, last: int) -> int:
+    """Where to cut so that no word, and in the best case no line, is cut; ``last`` where there is no such place."""
+    for gap in ("\n", " "):
+        place = text.rfind(gap, first + (last - first) // 2, last)
+        if place > 0:
+            return place + 1
+    return last
+
+
+def _name_in_tree(name: str, attributes: dict[str, str], *, in_head: bool, is_layout: bool) -> str:
+    """What an element becomes; what is in ``_INLINE`` becomes no tag, only its text."""
+    if name == "button" or (name == "a" and not attributes):
+        return "span"
+    if is_layout and name in {"table", "tr", "td", "th"}:
+        return "div"
+    if name == "td" and in_head:
+        return "th"
+    return name if name in _AS_THEY_ARE or name in _INLINE else "div"
+
+
+def _start_of(node: LexborNode) -> dict[str, str]:
+    start = node.attributes.get("start") or ""
+    return {"start": start} if start.isascii() and start.isdigit() and len(start) < 9 else {}
+
+
+def _is_layout(table: LexborNode) -> bool:
+    """Whether a table only arranges: it says so, or has in its cells what no cell of Markdown can hold."""
+    if table.attributes.get("role") in {"presentation", "none"}:
+        return True
+    return table.css_first("table, td ul, td ol, td pre, td h1, td h2, td h3, td p + p") is not None
+
+
+def _language(node: LexborNode) -> str:
+    """The language of a block of code, from its classes or those around it."""
+    inner = node.css_first("code")
+    for each in (inner, node, node.parent, node.parent.parent if node.parent is not None else None):
+        if each is None:
+            continue
+        attributes = each.attributes
+        if said := attributes.get("data-lang") or attributes.get("data-language"):
+            return re.sub(r"[^A-Za-z0-9+#.-]", "", said)[:30]
+        if found := _LANGUAGE.search(attributes.get("class") or ""):
+            return found.group(1)
+    return ""
