@@ -127,6 +127,7 @@ class BridgeClient:
     Args:
         roots: the workspace folders, first one first, or the only one.
         command: the server to start; :data:`SERVER_COMMAND` unless given.
+        environment: what the server is started with; this process's own unless given.
         stream: a connection to a server that runs already; then nothing is started.
         handlers: answers to requests of the server, by method; any other is answered "method not found". Without one
             for ``workspace/applyEdit`` open documents can be read and not changed.
@@ -141,6 +142,7 @@ class BridgeClient:
         roots: Sequence[str | Path] | str | Path,
         *,
         command: Sequence[str] = SERVER_COMMAND,
+        environment: Mapping[str, str] | None = None,
         stream: ByteStream | None = None,
         handlers: Mapping[str, RequestHandler] | None = None,
         on_notification: NotificationHandler | None = None,
@@ -153,6 +155,7 @@ class BridgeClient:
         folders = [roots] if isinstance(roots, (str, Path)) else roots
         self._roots = [Path(root).absolute() for root in folders]
         self._command = tuple(command)
+        self._environment = environment
         self._stream = stream
         self._handlers = {**_STANDARD_HANDLERS, **(handlers or {})}
         self._on_notification = on_notification
@@ -205,7 +208,7 @@ class BridgeClient:
     async def _linked(self) -> ServerLink:
         if self._stream is not None:
             return ServerStream(self._stream)
-        return await ServerProcess.start(self._command, self._roots[0] if self._roots else None)
+        return await ServerProcess.start(self._command, self._roots[0] if self._roots else None, self._environment)
 
     def _why_not_started(self, error: OSError) -> str:
         """The system says the same of a missing program and of a missing directory to start it in."""

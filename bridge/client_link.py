@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 import anyio
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
+    from collections.abc import AsyncGenerator, Mapping, Sequence
     from pathlib import Path
     from typing import Self
 
@@ -61,10 +61,10 @@ class ServerProcess:
     """A server that runs as a process of ours and is ended with the link."""
 
     @classmethod
-    async def start(cls, command: Sequence[str], cwd: Path | None) -> Self:
+    async def start(cls, command: Sequence[str], cwd: Path | None, environment: Mapping[str, str] | None) -> Self:
         """Start it; raises OSError."""
         # Its own session: Ctrl-C on our terminal is ours to handle, and we end the server ourselves.
-        return cls(await anyio.open_process(command, cwd=cwd, start_new_session=True))
+        return cls(await anyio.open_process(command, cwd=cwd, env=environment, start_new_session=True))
 
     def __init__(self, process: Process) -> None:
         self._process = process

@@ -55,6 +55,7 @@ async def open_headless(
     position_encodings: Sequence[PositionEncoding] = ("utf-8", "utf-16"),
     tells_after_s: float | None = TELLS_AFTER_S,
     command: Sequence[str] = SERVER_COMMAND,
+    environment: Mapping[str, str] | None = None,
     stream: ByteStream | None = None,
 ) -> AsyncGenerator[HeadlessEditor, None]:
     """Start a server for these workspace folders, or use ``stream`` to one that runs; end the connection afterwards.
@@ -70,6 +71,7 @@ async def open_headless(
     bridge = BridgeClient(
         roots,
         command=command,
+        environment=environment,
         stream=stream,
         handlers=editor.handlers,
         on_notification=editor.notified,

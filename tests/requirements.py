@@ -13,9 +13,6 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parent
 CONTRACT = TESTS.parent / "docs" / "contract.md"
 
-TRUTH = "The truth between editor and disk"
-COMMANDS = "Commands and the OS sandbox"
-SANDBOXES = "Other sandboxes and workspace manifests"
 PIPELINE = "The pipeline in full"
 WEB = "The web and the user's word"
 RETRIEVAL = "Codebase retrieval and computer use"
@@ -28,11 +25,6 @@ OPEN: dict[str, str] = {
     "T7": WEB,
     "T12": PIPELINE,
     "P2": PIPELINE,
-    "E7": TRUTH,
-    "S7": COMMANDS,
-    "S8": COMMANDS,
-    "S9": COMMANDS,
-    "S10": COMMANDS,
     "W1": WEB,
     "W2": WEB,
     "W3": WEB,
@@ -109,6 +101,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "sandbox/test_os_sandbox_real.py",
         "sandbox/test_sandbox_file_failures.py",
         "sandbox/test_shell_confined.py",
+        "unit/test_approvals.py",
         "unit/test_atomic_lock.py",
         "unit/test_blocking.py",
         "unit/test_delete_plan.py",
@@ -162,6 +155,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
     "T12": (
         "sandbox/test_sandbox_file_failures.py",
         "sandbox/test_sandbox_file_tools.py",
+        "unit/test_approvals.py",
         "unit/test_atomic.py",
         "unit/test_delete_plan.py",
         "unit/test_edit_tool.py",
@@ -386,6 +380,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "e2e/test_truth_of_outcomes.py",
         "editor_suite/test_editor_suite.py",
         "editor_suite/test_editor_suite_rich.py",
+        "unit/test_approvals.py",
         "unit/test_bridge_protocol.py",
         "unit/test_delete_editors.py",
         "unit/test_delete_plan.py",
@@ -543,6 +538,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "editor_suite/test_editor_suite.py",
         "sandbox/test_sandbox_file_failures.py",
         "sandbox/test_sandbox_file_tools.py",
+        "unit/test_approvals.py",
         "unit/test_atomic.py",
         "unit/test_atomic_disasters.py",
         "unit/test_atomic_lock.py",
@@ -558,6 +554,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
     ),
     "S1": (
         "e2e/test_shell_e2e.py",
+        "unit/test_approvals.py",
         "unit/test_default_tools.py",
         "unit/test_output_capture.py",
         "unit/test_process_runner.py",
@@ -692,6 +689,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_manifest_file.py",
         "unit/test_workspace_manifest.py",
     ),
+    "W1": ("unit/test_http_guard_addresses.py", "unit/test_http_guard_fetch.py"),
     "W4": ("unit/test_deferred_in_sessions.py", "unit/test_tool_search.py"),
     "W7": ("unit/test_deferred_in_sessions.py", "unit/test_task_tools.py"),
     "X1": ("unit/test_delete_plan.py", "unit/test_executor.py", "unit/test_file_pipeline.py"),
@@ -699,6 +697,8 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "e2e/test_log_command.py",
         "e2e/test_log_crash.py",
         "e2e/test_log_serve.py",
+        "unit/test_approvals.py",
+        "unit/test_approvals_shown.py",
         "unit/test_executor.py",
         "unit/test_host_writes.py",
         "unit/test_interrupted_calls.py",
@@ -709,12 +709,10 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_sqlite_log_trouble.py",
         "unit/test_task_tools.py",
     ),
-    "X3": (
-        "e2e/test_log_serve.py",
-        "unit/test_event_records.py",
-        "unit/test_sqlite_log.py",
-    ),
+    "X3": ("e2e/test_log_serve.py", "unit/test_event_records.py", "unit/test_sqlite_log.py"),
     "X4": (
+        "unit/test_approvals.py",
+        "unit/test_approvals_shown.py",
         "unit/test_delete_editors.py",
         "unit/test_delete_plan.py",
         "unit/test_denied_paths.py",
@@ -751,6 +749,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "e2e/test_log_command.py",
         "e2e/test_log_crash.py",
         "e2e/test_log_serve.py",
+        "unit/test_approvals_shown.py",
         "unit/test_artifact_stores.py",
         "unit/test_event_records.py",
         "unit/test_log_redaction.py",
@@ -1069,13 +1068,27 @@ CASES: dict[str, tuple[str, ...]] = {
         "unit/test_shell_tool.py::test_progress_is_folded_and_the_raw_output_is_kept",
         "e2e/test_bridge_commands.py::test_a_command_sees_no_token_of_the_server_unless_the_user_passes_it",
     ),
+    "the sandbox that is asked for and not available: the command does not run, and the error names the fix": (
+        "e2e/test_bridge_commands.py::test_what_is_asked_for_and_cannot_be_had_is_refused_with_the_fix_and_nothing_runs",
+    ),
+    "protected names leave no ghost file: during, after, or after SIGKILL": (
+        "sandbox/attacks/test_repository_stays_the_same.py::test_while_a_command_runs_the_host_sees_what_it_saw_before",
+        "sandbox/attacks/test_repository_stays_the_same.py::test_after_the_server_was_killed_nothing_is_left_before_and_after_the_next_start",
+    ),
+    "mktemp, heredocs and a sort of 50 MB work in the sandbox": (
+        "sandbox/test_confined_programs.py::test_shells_with_heredocs_and_temporary_files",
+        "sandbox/test_confined_programs.py::test_a_sort_of_fifty_megabytes",
+    ),
+    "the sandbox's own settings and state are out of reach of the file tools and of commands": (
+        "e2e/test_bridge_commands.py::test_no_file_tool_reaches_what_is_the_servers_own_or_changes_settings",
+        "e2e/test_bridge_commands.py::test_the_servers_own_directories_are_hidden_also_where_the_home_is_the_workspace",
+    ),
 }
 """Cases from the field, by a short name -> tests as ``file::name``."""
 
 OPEN_CASES: dict[str, str] = {
     "an approval is pending while the user edits another line": PIPELINE,
     "a document too large for the editor's extension: its copy cannot be seen, and that is told": VSCODE,
-    "the sandbox: unavailable, ghost files, work inside, its settings out of reach": COMMANDS,
     "a deny rule for reading holds for every tool and for commands": PIPELINE,
     "names are compared the way the file system compares them": PIPELINE,
     "file tools cannot change rules, log or sandbox settings": PIPELINE,

@@ -5,13 +5,15 @@ It treats a stale edit as Neovim does: the edit is skipped and answered ``applie
 
 from __future__ import annotations
 
+import os
+import tempfile
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from openbuffer.editor_access.memory_lsp import TEMPERAMENTS
 
 from ..headless import HeadlessEditor, open_headless
-from .demo_stage import Buffer
+from .demo_stage import Buffer, own_directories
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
@@ -23,9 +25,13 @@ if TYPE_CHECKING:
 @asynccontextmanager
 async def open_demo_editor(file: Path) -> AsyncGenerator[HeadlessDemoEditor, None]:
     """Start the server with this file open; end it afterwards."""
-    async with open_headless(file.parent, temperament=TEMPERAMENTS["like Neovim"]) as editor:
-        editor.memory.open(str(file), version=1)
-        yield HeadlessDemoEditor(editor)
+    with tempfile.TemporaryDirectory(prefix="openbuffer-demo-state-") as own:
+        environment = {**os.environ, **own_directories(own)}
+        async with open_headless(
+            file.parent, temperament=TEMPERAMENTS["like Neovim"], environment=environment
+        ) as editor:
+            editor.memory.open(str(file), version=1)
+            yield HeadlessDemoEditor(editor)
 
 
 class HeadlessDemoEditor:

@@ -21,7 +21,7 @@ import anyio.abc
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from ..client import SERVER_COMMAND, ToolAnswer
-from .demo_stage import Buffer, DemoError
+from .demo_stage import Buffer, DemoError, own_directories
 from .findings import pip_install
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ async def open_nvim(file: Path) -> AsyncGenerator[NvimEditor, None]:
         process = await anyio.open_process(
             [nvim, "--headless", "--clean", "-n", "-i", "NONE", "-l", str(_SCRIPT)],
             cwd=file.parent,
-            env={**os.environ, **_own_directories(own)},
+            env={**os.environ, **own_directories(own)},
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
@@ -101,12 +101,6 @@ def _usable_nvim() -> str:
         oldest, found = ".".join(map(str, NVIM_OLDEST)), ".".join(map(str, version))
         raise DemoError(f"{nvim} is {found} and the demo needs {oldest} or newer; {how_to_get_nvim()}")
     return nvim
-
-
-def _own_directories(own: str) -> dict[str, str]:
-    """Logs, state and sockets of this Neovim go away with it."""
-    names = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR")
-    return {**dict.fromkeys(names, own), "NVIM_LOG_FILE": os.path.join(own, "log")}
 
 
 async def _end(process: anyio.abc.Process) -> None:

@@ -79,6 +79,12 @@ class DemoEditor(Protocol):
         ...
 
 
+def own_directories(own: str) -> dict[str, str]:
+    """Variables by which settings, logs, state and sockets of what the demo starts are in a directory of its own."""
+    names = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR")
+    return {**dict.fromkeys(names, own), "NVIM_LOG_FILE": os.path.join(own, "log")}
+
+
 class Stage:
     """Prints the story and stops it at the first claim that does not hold."""
 

@@ -128,6 +128,8 @@ def test_node_and_npm(desk: Desk) -> None:
 def test_pip_installs_into_the_workspace(desk: Desk) -> None:
     if desk.user_id and not _is_for_everybody(sys.executable):
         pytest.skip("this Python is not for every user")
+    if sys.executable.startswith(("/tmp/", "/var/tmp/")):
+        pytest.skip("this Python lies in the host's temporary directory, which confined commands do not see")
     try:
         subprocess.run([sys.executable, "-c", "import ensurepip"], check=True, capture_output=True)
     except subprocess.CalledProcessError:

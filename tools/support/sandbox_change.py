@@ -105,18 +105,13 @@ async def make_change(change: SandboxChange, token: CancellationToken) -> None:
         raise _told(change.shown, progress)
 
 
-async def _make(change: SandboxChange, token: CancellationToken, progress: _Progress) -> None:
-    async with _turn(change):
-        refuse_cancelled(change.shown, token)
-        await change.look()
-        refuse_cancelled(change.shown, token)
-        progress.sent = True
-        await change.send()
-        progress.done = True
-
-
 @asynccontextmanager
-async def _turn(change: SandboxChange) -> AsyncGenerator[None]:
+async def turn_at(client: SandboxClient, shown: str) -> AsyncGenerator[None]:
+    """While nothing of this process changes a file of the client's, which may be seen half written.
+
+    Raises:
+        ToolFailure: the changes of others take too long.
+    """
     turns = _turns.get(None)
     if turns is None:
         turns = Turns()
@@ -124,13 +119,23 @@ async def _turn(change: SandboxChange) -> AsyncGenerator[None]:
     async with AsyncExitStack() as stack:
         with anyio.move_on_after(SANDBOX_TURN_TIMEOUT_S) as waiting:
             # The client lives as long as a call that uses it, so its number is nobody else's.
-            await stack.enter_async_context(turns.of((str(id(change.client)),)))
+            await stack.enter_async_context(turns.of((str(id(client)),)))
         if waiting.cancelled_caught:
             raise ToolFailure(
-                f"{change.shown}: other changes in the sandbox have taken longer than {SANDBOX_TURN_TIMEOUT_S:g} s; "
+                f"{shown}: other changes in the sandbox have taken longer than {SANDBOX_TURN_TIMEOUT_S:g} s; "
                 "nothing was changed. Try again later."
             )
         yield
+
+
+async def _make(change: SandboxChange, token: CancellationToken, progress: _Progress) -> None:
+    async with turn_at(change.client, change.shown):
+        refuse_cancelled(change.shown, token)
+        await change.look()
+        refuse_cancelled(change.shown, token)
+        progress.sent = True
+        await change.send()
+        progress.done = True
 
 
 def _told(shown: str, progress: _Progress) -> Exception:

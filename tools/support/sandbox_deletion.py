@@ -20,7 +20,7 @@ from .blocking import run_blocking
 from .hunks import line_hunks
 from .paths import printable
 from .replacing import Replacement
-from .sandbox_change import SandboxChange, make_change
+from .sandbox_change import SandboxChange, make_change, turn_at
 from .sandbox_files import SandboxFiles, Seen, no_such_file, read_only, sandbox_trouble
 from .sandbox_paths import SandboxRoots
 from .sandbox_place import sandbox_targets
@@ -125,7 +125,8 @@ class SandboxDeletions:
             return _Deletion(shown=shown, seen=seen, change=_change(path, "directory", 0))
         file = _Deletion(shown=shown, seen=seen, change=_change(path, "file", seen.size or 0))
         try:
-            file.content = await self._content(path, seen)
+            async with turn_at(self._files.client, shown):
+                file.content = await self._content(path, seen)
         except SandboxIsDirectoryError:
             return replace(file, change=_change(path, "directory", 0))
         if file.content is None and seen.kind == "unknown":

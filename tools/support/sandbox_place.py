@@ -17,7 +17,7 @@ from .blocking import run_blocking
 from .encodings import UTF8, slices
 from .file_bytes import over_budget
 from .paths import printable
-from .sandbox_change import SandboxChange, make_change
+from .sandbox_change import SandboxChange, make_change, turn_at
 from .sandbox_files import SandboxFiles, Seen, no_regular_file, no_such_file, read_only, sandbox_trouble
 from .sandbox_paths import SandboxRoots
 from .text_files import TextFile, text_file
@@ -210,7 +210,8 @@ class SandboxPlace:
                 raise PlanOutdatedError(f"{self.path}: has grown in the sandbox since the call began.") from None
 
     async def _fetched(self) -> bytes | None:
-        return await self._files.content(self._path, self._max_bytes)
+        async with turn_at(self._files.client, self.path):
+            return await self._files.content(self._path, self._max_bytes)
 
     def _may_be_file(self) -> bool:
         return self._seen.kind in {"file", "unknown"}
