@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .contract import FunctionTool
     from .ports import ArtifactStore, TaskStore
     from .support.command_host import Environment
+    from .support.http_guard_settings import WebSettings
     from .support.shells import Shell
 
 
@@ -50,6 +51,8 @@ class ToolConfig:
     this process's own, credentials included. ``artifacts`` keeps outputs that are not shown whole, ``shell`` is looked
     for on this system if it is not given.
 
+    ``web`` is how the web is reached; without it there is no WebFetch (``WebSettings()`` is for public hosts only).
+
     ``tasks`` keeps the tasks of the session; without it there are no task tools. ``tools`` are further ones of one's
     own, after ours. Of all these, those named in ``deferred``, and those that say it of themselves, are withheld from
     the model until ToolSearch has loaded them; names of what is not assembled are passed over. ToolSearch is there only
@@ -64,6 +67,7 @@ class ToolConfig:
     environment: Environment = None
     artifacts: ArtifactStore | None = None
     shell: Shell | None = None
+    web: WebSettings | None = None
     tasks: TaskStore | None = None
     tools: tuple[FunctionTool, ...] = ()
     deferred: Collection[str] = ()
@@ -109,7 +113,7 @@ def _builtin(config: ToolConfig) -> tuple[FunctionTool, ...]:
     searching = () if is_elsewhere else _searching(config)
     on_files = (read, *changing, *searching)
     running = _running(config, on_files) if config.commands else ()
-    return (*on_files, *running, *_on_tasks(config))
+    return (*on_files, *running, *_on_web(config), *_on_tasks(config))
 
 
 def _searching(config: ToolConfig) -> tuple[FunctionTool, ...]:
@@ -152,6 +156,14 @@ def _running(config: ToolConfig, others: tuple[FunctionTool, ...]) -> tuple[Func
         create_shell_tool(cwd=config.roots, description=text.get("Shell"), **options),
         create_bash_tool(cwd=config.roots, description=text.get("Bash"), **options),
     )
+
+
+def _on_web(config: ToolConfig) -> tuple[FunctionTool, ...]:
+    if config.web is None:
+        return ()
+    from .builtin.web_fetch import create_web_fetch_tool  # noqa: PLC0415  a set without it does not pay for it
+
+    return (create_web_fetch_tool(settings=config.web, description=config.descriptions.get("WebFetch")),)
 
 
 def _on_tasks(config: ToolConfig) -> tuple[FunctionTool, ...]:

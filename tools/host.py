@@ -1,4 +1,4 @@
-"""The host entry, of tools that touch files or processes: ``openbuffer.tools.host``, never the neutral entry (T9)."""
+"""The host entry ``openbuffer.tools.host``: tools that touch files, processes or the web; no neutral entry (T9)."""
 
 from .builtin.delete import create_delete_tool
 from .builtin.edit import create_edit_tool
@@ -9,9 +9,12 @@ from .builtin.read import create_read_tool
 from .builtin.shell import create_bash_tool, create_shell_tool
 from .builtin.tasks import create_task_create_tool, create_task_list_tool, create_task_update_tool
 from .builtin.tool_search import create_tool_search_tool, with_tool_search
+from .builtin.web_fetch import create_web_fetch_tool, web_fetch
 from .builtin.write import create_write_tool
+from .support.http_guard_settings import WebSettings
 
 __all__ = [
+    "WebSettings",
     "create_bash_tool",
     "create_delete_tool",
     "create_edit_tool",
@@ -24,6 +27,8 @@ __all__ = [
     "create_task_list_tool",
     "create_task_update_tool",
     "create_tool_search_tool",
+    "create_web_fetch_tool",
     "create_write_tool",
+    "web_fetch",
     "with_tool_search",
 ]

@@ -53,6 +53,11 @@ _TEXT_CODECS: Final = re.compile(
 )
 """Python has more codecs that make text of bytes, and some of them take their time."""
 
+_SINGLE_BYTES: Final = re.compile(r"cp125\d|cp874|iso8859-\d+|koi8-[ru]|mac-\w+")
+_TELLING: Final = 4
+"""So many characters of several bytes each, and no byte that is wrong, are no chance."""
+_LOOKED_AT: Final = 100_000
+
 _FEW: Final = 1_000
 """One byte in so many may be wrong; a text is often cut, or has one quotation mark of another encoding."""
 
@@ -82,12 +87,22 @@ def decode_body(body: bytes, content_type: str, *, is_markup: bool, is_whole: bo
         fallback = decode_body(body, "", is_markup=False, is_whole=is_whole)
         note = f"the charset {label} ({how}) is not known; read as {fallback.charset}"
         return Decoded(fallback.text, fallback.charset, how, note)
+    if (text := _really_utf8(body, codec, is_whole)) is not None:
+        return Decoded(text, "utf-8", how, f"it is labelled {label} ({how}) and is UTF-8; read as that")
     decoded = _read(body, codec, how, is_whole)
     if decoded.note and decoded.text.count("\ufffd") * _FEW > len(decoded.text) + _FEW:
         fallback = decode_body(body, "", is_markup=False, is_whole=is_whole)
         note = f"it is labelled {label} ({how}) and is not in that charset; read as {fallback.charset}"
         return Decoded(fallback.text, fallback.charset, how, note)
     return decoded
+
+
+def _really_utf8(body: bytes, codec: str, is_whole: bool) -> str | None:
+    """The text of UTF-8 that is labelled as something in which every byte is a character, and looks odd in it."""
+    if not _SINGLE_BYTES.fullmatch(codec) or body.isascii():
+        return None
+    text = _strictly(body, "utf-8", is_whole)
+    return text if text is not None and sum(char > "\x7f" for char in text[:_LOOKED_AT]) >= _TELLING else None
 
 
 def _label(body: bytes, content_type: str, *, is_markup: bool) -> tuple[str, str]:

@@ -394,7 +394,9 @@ def _is_layout(table: LexborNode) -> bool:
     """Whether a table only arranges: it says so, or has in its cells what no cell of Markdown can hold."""
     if table.attributes.get("role") in {"presentation", "none"}:
         return True
-    return table.css_first("table, td ul, td ol, td pre, td h1, td h2, td h3, td p + p") is not None
+    if table.css_first("td ul, td ol, td pre, td h1, td h2, td h3, td p + p") is not None:
+        return True
+    return any(each.mem_id != table.mem_id for each in table.css("table"))
 
 
 def _language(node: LexborNode) -> str:
