@@ -17,12 +17,15 @@ from openbuffer.tools.adapters.artifact_files import ArtifactDirectory
 from openbuffer.tools.adapters.sqlite_log import LogSession, SqliteEventLog
 from openbuffer.tools.config import ToolConfig
 from openbuffer.tools.executor import SandboxedToolExecutor, create_tool_executor
+from openbuffer.tools.rules.kept_rules import KeptRules
+from openbuffer.tools.rules.session_rules import SessionRules
 
 from .config import ConfigError
 from .config_file import read_user_file
 from .directories import DirectoryError, OwnDirectories, hidden_paths, own_directories
 from .host_writes import ToldEventLog
 from .own_files import OwnFilesPolicy
+from .permissions import FileRules
 from .session_sandbox import SessionSandbox
 from .settings import LiveSettings, ignore
 from .version import VERSION
@@ -34,7 +37,7 @@ if TYPE_CHECKING:
     from openbuffer.editor_access.port import EditorProvider
     from openbuffer.tools.event_log import EventLog
     from openbuffer.tools.permissions import PermissionPolicy
-    from openbuffer.tools.ports import TaskStore
+    from openbuffer.tools.ports import ApprovalPort, TaskStore
 
     from .config import CommandSettings
     from .config_file import Reading
@@ -49,13 +52,14 @@ _DAY_S: Final = 24 * 60 * 60
 class Assembly:
     """What the tools of a session are made of; ``policy`` is the gate in front of them, ``log`` their record.
 
-    ``tell`` takes a sentence while that cannot be written.
+    ``approvals`` is asked about what the rules ask about. ``tell`` takes a sentence while the log cannot be written.
     """
 
     config: ToolConfig
     policy: PermissionPolicy
     log: EventLog
     tell: Callable[[str], None]
+    approvals: ApprovalPort | None = None
 
     def executor(self) -> SandboxedToolExecutor:
         """The tools behind their gate.
@@ -63,7 +67,9 @@ class Assembly:
         Raises:
             ToolExecutionError: they cannot be assembled, for example because a root is gone.
         """
-        return create_tool_executor(self.config, policy=self.policy, log=self.log, tell=self.tell)
+        return create_tool_executor(
+            self.config, policy=self.policy, log=self.log, approvals=self.approvals, tell=self.tell
+        )
 
 
 def assemble(
@@ -77,13 +83,15 @@ def assemble(
     tell: Callable[[str], None] = log.warning,
     saves: Saves | None = None,
     tasks: TaskStore | None = None,
+    approvals: ApprovalPort | None = None,
 ) -> Assembly:
     """Put together the tools below ``roots`` and the roots that the user's file adds.
 
     ``face`` is what they are called through, for the record. ``config_file`` is used instead of the user's own, and
     read by ``read``. ``tell`` takes a sentence on whatever of the files does not count, and on a log that cannot be
     written, now and later, from any thread. What has to be cleaned up at the end goes to ``ending``; that blocks. The
-    sandbox is told of ``saves``. ``tasks`` keeps the session's tasks, where it lasts longer than one call.
+    sandbox is told of ``saves``. ``tasks`` keeps the session's tasks, where it lasts longer than one call. What rules
+    ask about is put before ``approvals``, and refused without one.
 
     Raises:
         ConfigError: the user's file cannot be used, or there is no place for it.
@@ -92,7 +100,9 @@ def assemble(
     settings = open_settings(roots, directories, config_file, read=read, tell=tell)
     everywhere = tuple(str(root) for root in (*roots, *settings.first.roots))
     environment = _environment(settings)
-    sandbox = SessionSandbox(everywhere, settings, directories, environment)
+    kept = KeptRules(str(directories.permissions))
+    rules = SessionRules(FileRules(settings, kept, tell=tell), everywhere, keep=kept.append, tell=tell)
+    sandbox = SessionSandbox(everywhere, settings, directories, environment, unreadable=rules.hidden, tell=tell)
     sandbox.begin(tell)
     ending.callback(sandbox.close)
     if saves is not None:
@@ -109,9 +119,10 @@ def assemble(
     ending.callback(record.close)
     return Assembly(
         config=replace(config, **settings.first.limits),
-        policy=OwnFilesPolicy(hidden_paths(directories, settings.file), everywhere),
+        policy=OwnFilesPolicy(hidden_paths(directories, settings.file), everywhere, rules),
         log=ToldEventLog(record, sandbox.host_wrote),
         tell=tell,
+        approvals=approvals,
     )
 
 

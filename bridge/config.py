@@ -27,6 +27,12 @@ The file is ``openbuffer.toml`` in the user's configuration directory (``$XDG_CO
     max_bytes = 536870912            # then the oldest calls go
     redact = []                      # regular expressions; what they match is not kept
 
+    [permissions]
+    deny = []                        # rules; how they are written is said in docs/rules.md
+    ask = []
+    allow = []
+    default = "allow"                # what happens without a rule; or by capability: { SHELL = "ask", ... }
+
 What paths may look like is said in ``config_values``. A key that is not known is an error: a limit with a spelling
 mistake must not look as if it were in force. What a workspace's own file may say is in ``tightening``.
 """
@@ -34,13 +40,17 @@ mistake must not look as if it were in force. What a workspace's own file may sa
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from openbuffer.sandbox.settings import SandboxSettings
 from openbuffer.tools.adapters.log_settings import KEPT, LogSettings
+from openbuffer.tools.contract import Capability
 from openbuffer.tools.errors import ToolExecutionError
+from openbuffer.tools.rules.grammar import VERDICTS, Source
+from openbuffer.tools.rules.reading import rules_from
 
 from . import config_values as values
 from .config_file import ConfigFileError, parse
@@ -49,11 +59,18 @@ from .config_values import ValueRefusedError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-KEYS: Final = ("roots", "limits", "sandbox", "commands", "log")
+    from openbuffer.tools.rules.grammar import Rule, Verdict
+
+KEYS: Final = ("roots", "limits", "sandbox", "commands", "log", "permissions")
 LIMITS: Final = ("file_max_bytes", "read_output_max_bytes")
 SANDBOX: Final = tuple(each.name for each in fields(SandboxSettings))
 COMMANDS: Final = ("pass_environment", "drop_environment")
 LOG: Final = tuple(each.name for each in fields(LogSettings))
+
+PERMISSIONS: Final = (*VERDICTS, "default")
+
+FOLDS_PROGRAMS: Final = sys.platform in {"darwin", "win32"}
+"""Whether the names of programs are found here whatever their case."""
 
 LOG_LEAST_BYTES: Final = 1024 * 1024
 """A log that holds less would let go of calls that still run."""
@@ -72,6 +89,15 @@ class CommandSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PermissionSettings:
+    """The ``[permissions]`` table. ``problems`` name entries that are no rules; ``default`` holds without any rule."""
+
+    rules: tuple[Rule, ...] = ()
+    problems: tuple[str, ...] = ()
+    default: Mapping[Capability, Verdict] = field(default_factory=lambda: _everything("allow"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
     """One user's file. ``roots`` are absolute and were directories when it was read; ``limits`` are in bytes."""
 
@@ -80,6 +106,7 @@ class Config:
     sandbox: SandboxSettings = field(default_factory=SandboxSettings)
     commands: CommandSettings = field(default_factory=CommandSettings)
     log: LogSettings = field(default_factory=LogSettings)
+    permissions: PermissionSettings = field(default_factory=PermissionSettings)
 
 
 def parse_config(file: Path, content: bytes) -> Config:
@@ -89,7 +116,7 @@ def parse_config(file: Path, content: bytes) -> Config:
         ConfigError: it cannot be used.
     """
     try:
-        return _config(tables_of(file, content), file.absolute().parent)
+        return _config(tables_of(file, content), file.absolute())
     except (ConfigFileError, ValueRefusedError) as error:
         raise ConfigError(f"{file}: {error}") from None
 
@@ -103,7 +130,8 @@ def tables_of(file: Path, content: bytes) -> Mapping[str, Any]:
     return parse(content, is_json=True if file.suffix == ".json" else None)
 
 
-def _config(settings: Mapping[str, Any], base: Path) -> Config:
+def _config(settings: Mapping[str, Any], file: Path) -> Config:
+    base = file.parent
     _refuse_unknown(settings, KEYS)
     limits = values.table(settings, "limits")
     _refuse_unknown(limits, LIMITS, "limits.")
@@ -117,6 +145,7 @@ def _config(settings: Mapping[str, Any], base: Path) -> Config:
             **{name: values.variables(f"commands.{name}", value) for name, value in commands.items()}
         ),
         log=_log(values.table(settings, "log")),
+        permissions=_permissions(values.table(settings, "permissions"), file),
     )
 
 
@@ -164,6 +193,32 @@ def _log(table: Mapping[str, Any]) -> LogSettings:
         max_bytes=values.number("log.max_bytes", table.get("max_bytes", settings.max_bytes), "bytes", LOG_LEAST_BYTES),
         redact=_patterns("log.redact", table.get("redact", [])),
     )
+
+
+def _permissions(table: Mapping[str, Any], file: Path) -> PermissionSettings:
+    """A list that is none, or a key that is misspelt, is refused; an entry that is no rule is told (``rules_from``)."""
+    _refuse_unknown(table, PERMISSIONS, "permissions.")
+    lists = {name: value for name, value in table.items() if name != "default"}
+    read = rules_from(lists, Source(str(file)), folds_programs=FOLDS_PROGRAMS)
+    default = _without_rules(table.get("default", "allow"))
+    return PermissionSettings(rules=read.rules, problems=read.problems, default=default)
+
+
+def _without_rules(value: Any) -> Mapping[Capability, Verdict]:
+    """What happens without a rule; capabilities that a table does not name are allowed, as they are without one."""
+    if not isinstance(value, dict):
+        return _everything(values.word("permissions.default", value, VERDICTS))
+    told = cast("dict[str, Any]", value)
+    _refuse_unknown(told, tuple(Capability), "permissions.default.")
+    words: dict[Capability, Verdict] = {
+        Capability(name): values.word(f"permissions.default.{name}", verdict, VERDICTS)
+        for name, verdict in told.items()
+    }
+    return {**_everything("allow"), **words}
+
+
+def _everything(verdict: Verdict) -> Mapping[Capability, Verdict]:
+    return dict.fromkeys(Capability, verdict)
 
 
 def _patterns(key: str, value: Any) -> tuple[str, ...]:

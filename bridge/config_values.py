@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,6 +20,9 @@ LIST_MAX: Final = 256
 _SHOWN_MAX_CHARS: Final = 80
 _PROGRAM: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
 _VARIABLES: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\*?|\*")
+
+
+T = TypeVar("T", bound=str)
 
 
 class ValueRefusedError(Exception):
@@ -61,6 +64,14 @@ def words(key: str, value: Any, known: tuple[str, ...]) -> tuple[str, ...]:
         if name not in known:
             raise ValueRefusedError(f"{key}: {shown(name)} is none of {', '.join(known)}")
     return tuple(dict.fromkeys(names))
+
+
+def word(key: str, value: Any, known: tuple[T, ...]) -> T:
+    """One of the words that are known."""
+    for each in known:
+        if value == each:
+            return each
+    raise ValueRefusedError(f"{key} must be one of {', '.join(known)}, not {shown(value)}")
 
 
 def texts(key: str, value: Any, what: str) -> tuple[str, ...]:

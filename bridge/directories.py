@@ -49,6 +49,11 @@ class OwnDirectories:
         return self.configuration / CONFIG_NAME
 
     @property
+    def permissions(self) -> Path:
+        """The user's rules file: what was allowed for good."""
+        return self.configuration / "permissions"
+
+    @property
     def artifacts(self) -> Path:
         """Large outputs, kept by their content."""
         return self.state / "artifacts"
@@ -137,7 +142,13 @@ def hidden_paths(directories: OwnDirectories, *more: Path) -> tuple[str, ...]:
 
     Each as it is named and, where a link leads elsewhere, where it is; what lies in another one is not named again.
     """
-    own = (directories.configuration, directories.state, directories.runtime, directories.config_file)
+    own = (
+        directories.configuration,
+        directories.state,
+        directories.runtime,
+        directories.config_file,
+        directories.permissions,
+    )
     named = [os.path.abspath(path) for path in (*own, *more)]
     found = dict.fromkeys([*named, *map(os.path.realpath, named)])
     return tuple(path for path in found if not any(path.startswith(f"{other}/") for other in found))

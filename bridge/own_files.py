@@ -10,18 +10,21 @@ import os
 from typing import TYPE_CHECKING
 
 from openbuffer.tools.contract import Capability, FileTarget
-from openbuffer.tools.permissions import AllowAll, Decision
+from openbuffer.tools.permissions import AllowAll, Decision, HidesPaths, LooksAgain, TakesRules
 
 from .config_file import CONFIG_NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
+    from openbuffer.tools.contract import Unreadable
     from openbuffer.tools.permissions import PermissionPolicy, PermissionRequest
 
 
 class OwnFilesPolicy:
-    """Denies what is the server's own and leaves all else to ``others``. Fulfils ``PermissionPolicy``.
+    """Denies what is the server's own and leaves all else to ``others``.
+
+    Fulfils ``PermissionPolicy``, and ``HidesPaths``, ``LooksAgain`` and ``TakesRules`` as far as ``others`` does.
 
     ``hidden`` are absolute paths that no tool may touch, ``roots`` the directories whose ``openbuffer.toml`` none may
     change.
@@ -39,6 +42,28 @@ class OwnFilesPolicy:
             if reason:
                 return Decision("deny", reason)
         return self._others.decide(request)
+
+    def unreadable(self, tool: str) -> Unreadable | None:
+        """What ``others`` says that this tool may not read."""
+        return self._others.unreadable(tool) if isinstance(self._others, HidesPaths) else None
+
+    async def look(self) -> None:
+        """Have ``others`` take what changed."""
+        if isinstance(self._others, LooksAgain):
+            await self._others.look()
+
+    def offered(self, request: PermissionRequest) -> tuple[str, ...]:
+        """The rules with which ``others`` would let a request pass."""
+        return self._others.offered(request) if isinstance(self._others, TakesRules) else ()
+
+    async def allow(self, rules: Sequence[str], *, always: bool) -> None:
+        """Have ``others`` learn rules.
+
+        Raises:
+            RuleNotKeptError: they count for the session alone.
+        """
+        if isinstance(self._others, TakesRules):
+            await self._others.allow(rules, always=always)
 
     def _reason(self, target: FileTarget) -> str:
         if any(target.path == path or target.path.startswith(f"{path}/") for path in self._hidden):

@@ -7,6 +7,7 @@ next command looks again, so that what was installed meanwhile counts.
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 import anyio.to_thread
@@ -14,6 +15,7 @@ from openbuffer.sandbox.errors import SandboxError, SandboxUnavailableError
 from openbuffer.sandbox.port import Command, Containment, Invocation, RunResult, WrappedCommand
 
 from .directories import DirectoryError, OwnDirectories, hidden_paths
+from .settings import ignore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
     from openbuffer.sandbox.detect import OsSandboxDetection
     from openbuffer.sandbox.os_client import OsSandboxClient
+    from openbuffer.sandbox.settings import SandboxSettings
+    from openbuffer.tools.rules.hidden_paths import HiddenPaths
 
     from .settings import LiveSettings
 
@@ -31,7 +35,8 @@ class SessionSandbox:
     """Confines the commands of one session as its settings have it. Fulfils ``SandboxClient`` and ``WrapsCommands``.
 
     It hides the server's own directories and the configuration in use (S10), and makes those that do not exist, because
-    what does not exist cannot be hidden.
+    what does not exist cannot be hidden. What rules keep from being read (``unreadable``, which blocks) is hidden as
+    well, as it is at each command; ``tell`` takes what of the rules no path can say, once.
     """
 
     def __init__(
@@ -42,12 +47,17 @@ class SessionSandbox:
         environment: Callable[[], Mapping[str, str]],
         *,
         detect: Callable[[Sequence[str]], OsSandboxDetection] | None = None,
+        unreadable: Callable[[], HiddenPaths] | None = None,
+        tell: Callable[[str], None] = ignore,
     ) -> None:
         self._roots = tuple(roots)
         self._settings = settings
         self._directories = directories
         self._environment = environment
         self._detect = detect
+        self._unreadable = unreadable
+        self._tell = tell
+        self._told: frozenset[str] = frozenset()
         self._lock = threading.Lock()
         self._client: OsSandboxClient | None = None
         self._sweeping: threading.Thread | None = None
@@ -158,6 +168,18 @@ class SessionSandbox:
                 self._client = self._client_for(detection)
             return self._client
 
+    def _confinement(self) -> SandboxSettings:
+        """The settings as they are now, with what the rules keep from being read."""
+        settings = self._settings.sandbox()
+        if self._unreadable is None or not settings.enabled:
+            return settings
+        hidden = self._unreadable()
+        news = [note for note in hidden.notes if note not in self._told]
+        self._told = frozenset(hidden.notes)
+        for note in news:
+            self._tell(f"rules and commands: {note}")
+        return replace(settings, deny_read=tuple(dict.fromkeys((*settings.deny_read, *hidden.paths))))
+
     def _detected(self) -> OsSandboxDetection:
         if self._detect is not None:
             return self._detect(self._roots)
@@ -171,7 +193,7 @@ class SessionSandbox:
         return OsSandboxClient(
             detection=detection,
             roots=self._roots,
-            settings=self._settings.sandbox,
+            settings=self._confinement,
             state_directory=str(self._directories.state),
             hidden_paths=hidden_paths(self._directories, self._settings.file),
             environment=self._environment,

@@ -17,7 +17,11 @@ import os
 import threading
 import time
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Final
+
+from openbuffer.tools.rules.kept_rules import mark_of
+from openbuffer.tools.rules.session_rules import GivenRules
 
 from .config import Config, ConfigError, parse_config, tables_of
 from .config_file import CONFIG_NAME, ConfigFileError, Reading, read_user_file, read_workspace_file
@@ -97,6 +101,18 @@ class LiveSettings:
         self.look()
         return self._user.config.commands
 
+    def mark(self) -> object:
+        """What is another one once a file has changed; quick."""
+        return tuple(mark_of(str(each.file)) for each in (self._user, *self._workspaces))
+
+    def permissions(self) -> GivenRules:
+        """The rules of all the files as they are now, and what the user's says of what has none."""
+        self.look()
+        with self._lock:
+            given = self._user.config.permissions
+            others = (t.rules for each in (self._user, *self._workspaces) for t in each.tightenings)
+            return GivenRules(rules=(*given.rules, *chain.from_iterable(others)), without_rules=given.default)
+
     def look(self) -> None:
         """Look at the files again; what did not change costs a read of each and nothing more."""
         with self._lock:
@@ -145,7 +161,8 @@ class _UserFile:
             return False
         is_first, self.seen = self.seen is None, reading
         try:
-            self.config, self.warnings, self.tightenings = self._config(reading, is_first), (), ()
+            self.config, self.tightenings = self._config(reading, is_first), ()
+            self.warnings = tuple(f"{self.file}: {problem}" for problem in self.config.permissions.problems)
         except ConfigError as error:
             if is_first:
                 self.seen = None

@@ -6,6 +6,7 @@
 | ``sandbox.network``, ``sandbox.auto_allow`` | false |
 | ``sandbox.deny_read`` | its paths, besides the user's |
 | ``sandbox.allow_write``, ``sandbox.excluded_commands`` | what of the user's is left: those that are in both |
+| ``permissions.deny``, ``permissions.ask`` | their rules, besides the user's |
 | all else | nothing: a limit or a variable can be what makes something safe |
 
 Each key is judged for itself. What would loosen and what cannot be understood is told by its name, and the rest counts.
@@ -17,8 +18,12 @@ import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from openbuffer.tools.rules.grammar import Source
+from openbuffer.tools.rules.reading import rules_from
+
 from . import config_values as values
-from .config import KEYS, SANDBOX, sandbox_value
+from .config import FOLDS_PROGRAMS, KEYS, PERMISSIONS, SANDBOX, sandbox_value
+from .config_file import CONFIG_NAME
 from .config_values import ValueRefusedError
 
 if TYPE_CHECKING:
@@ -26,7 +31,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from openbuffer.sandbox.settings import SandboxSettings
+    from openbuffer.tools.rules.grammar import Rule
 
+_TIGHTENS: Final = frozenset({"sandbox", "permissions"})
 _ONLY_YOURS: Final = "is the user's to set, in their own openbuffer.toml"
 
 
@@ -40,12 +47,13 @@ class Tightening:
     deny_read: tuple[str, ...] = ()
     allow_write: tuple[str, ...] | None = None
     excluded_commands: tuple[str, ...] | None = None
+    rules: tuple[Rule, ...] = ()
 
 
 def read_tightening(tables: Mapping[str, Any], base: Path) -> tuple[Tightening, tuple[str, ...]]:
     """What the file says that can count, and a sentence on each key of it that is not understood or never counts."""
     problems = [values.unknown_keys(tables, KEYS)]
-    problems += [f"{name} {_ONLY_YOURS}" for name in KEYS if name in tables and name != "sandbox"]
+    problems += [f"{name} {_ONLY_YOURS}" for name in KEYS if name in tables and name not in _TIGHTENS]
     found: dict[str, Any] = {}
     try:
         sandbox: Mapping[str, Any] = values.table(tables, "sandbox")
@@ -59,7 +67,22 @@ def read_tightening(tables: Mapping[str, Any], base: Path) -> tuple[Tightening, 
                 found[name] = sandbox_value(name, sandbox[name], base)
             except ValueRefusedError as error:
                 problems.append(str(error))
-    return Tightening(**found), tuple(problem for problem in problems if problem)
+    rules, told = _rules(tables, base)
+    return Tightening(**found, rules=rules), tuple(problem for problem in (*problems, *told) if problem)
+
+
+def _rules(tables: Mapping[str, Any], base: Path) -> tuple[tuple[Rule, ...], tuple[str, ...]]:
+    try:
+        table = values.table(tables, "permissions")
+    except ValueRefusedError as error:
+        return (), (str(error),)
+    problems = [values.unknown_keys(table, PERMISSIONS, "permissions.")]
+    if "default" in table:
+        problems.append(f"permissions.default {_ONLY_YOURS}")
+    lists = {name: value for name, value in table.items() if name in PERMISSIONS and name != "default"}
+    source = Source(str(base / CONFIG_NAME), trusted=False)
+    read = rules_from(lists, source, folds_programs=FOLDS_PROGRAMS)
+    return read.rules, (*problems, *read.problems)
 
 
 def tightened(settings: SandboxSettings, by: Tightening) -> tuple[SandboxSettings, tuple[str, ...]]:

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from openbuffer.tools.adapters.approvals import HeadlessApprovals
 from openbuffer.tools.contract import ToolContext
 from openbuffer.tools.errors import ToolExecutionError
 
@@ -20,6 +21,7 @@ from .output import writing
 from .terminal import harmless
 
 if TYPE_CHECKING:
+    from openbuffer.tools.adapters.approvals import HeadlessPolicy
     from openbuffer.tools.executor import SandboxedToolExecutor
 
     from ..protocol import CallToolResult, ToolError
@@ -28,9 +30,19 @@ EXIT_DONE: Final = 0
 EXIT_FAILED: Final = 1
 EXIT_HARD: Final = 2
 
+_HOW_TO_APPROVE: Final = "there is no editor. Allow it by a rule in the configuration, or give --approve once"
 
-def call(name: str, arguments: str, *, root: Path | None, config_file: Path | None, as_json: bool) -> int:
-    """Call one tool and print its answer; returns the exit code.
+
+def call(
+    name: str,
+    arguments: str,
+    *,
+    root: Path | None,
+    config_file: Path | None,
+    as_json: bool,
+    approve: HeadlessPolicy = "never",
+) -> int:
+    """Call one tool and print its answer; returns the exit code. ``approve`` answers what rules ask about.
 
     Without ``as_json`` the output goes to stdout as text, and what went wrong to stderr. With it, exactly the
     answer object of ``openbuffer/callTool`` goes to stdout. Wrong usage is told on stderr either way.
@@ -39,7 +51,13 @@ def call(name: str, arguments: str, *, root: Path | None, config_file: Path | No
         try:
             parsed = _parse_arguments(name, _argument_text(arguments))
             executor = assemble(
-                (_root(root),), ending=ending, face="call", config_file=config_file, read=NamedFile(), tell=_complain
+                (_root(root),),
+                ending=ending,
+                face="call",
+                config_file=config_file,
+                read=NamedFile(),
+                tell=_complain,
+                approvals=HeadlessApprovals(approve, how=_HOW_TO_APPROVE),
             ).executor()
         except (_UsageError, ToolExecutionError) as error:
             _complain(str(error))

@@ -101,6 +101,12 @@ def _parser() -> argparse.ArgumentParser:
     call.add_argument("--root", type=Path, metavar="DIR", help="the boundary of the file tools; default: here")
     call.add_argument("--config", type=Path, metavar="FILE", help=_CONFIG_HELP)
     call.add_argument("--json", action="store_true", help="print the whole answer as one JSON object")
+    call.add_argument(
+        "--approve",
+        choices=("never", "once"),
+        default="never",
+        help="what becomes of a call that the rules ask about; default: never",
+    )
     call.add_argument("name", metavar="NAME", help="the tool, for example Read")
     call.add_argument("arguments", metavar="JSON", help="its arguments as a JSON object; - reads them from stdin")
 
@@ -184,6 +190,7 @@ def _dispatch(arguments: argparse.Namespace) -> int:
                 root=arguments.root,
                 config_file=arguments.config,
                 as_json=arguments.json,
+                approve=arguments.approve,
             )
         case "doctor":
             from .doctor import doctor  # noqa: PLC0415  see the module

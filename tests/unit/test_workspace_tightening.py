@@ -102,7 +102,7 @@ def test_each_key_is_judged_for_itself(tmp_path: Path) -> None:
     asked, problems = read_tightening(tables, tmp_path)
     assert asked == Tightening(enabled=True, deny_read=(str(tmp_path / "key"),))
     assert problems == (
-        "unknown key colour; known are roots, limits, sandbox, commands, log",
+        "unknown key colour; known are roots, limits, sandbox, commands, log, permissions",
         "roots is the user's to set, in their own openbuffer.toml",
         "limits is the user's to set, in their own openbuffer.toml",
         "commands is the user's to set, in their own openbuffer.toml",

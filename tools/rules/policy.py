@@ -5,6 +5,7 @@ Pure: it looks at the request and at nothing else. Paths are compared as they we
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Final
 
 from ..contract import Capability, CommandTarget, FileTarget
@@ -14,7 +15,8 @@ from ..support.located import printable
 from ..support.path_matcher import AnchoredPattern
 from ..support.unreadable import UnreadablePaths, UnreadablePattern
 from .command_rules import CommandRules, JudgedLine, TooMuchToJudgeError, is_posix_shell
-from .grammar import VERDICTS, Rule, Source
+from .grammar import VERDICTS, Rule, RuleError, Source, parse_rule
+from .offered import offered_rules
 from .path_rules import PathRules
 from .reading import ask_about_everything
 
@@ -41,6 +43,7 @@ WITHOUT_RULES: Final[Mapping[Capability, Verdict]] = {
 
 _NO_FILES: Final = frozenset({"/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty"})
 _ALLOWED: Final = Decision("allow")
+_OFFERED: Final = Source("offered")
 
 
 class RulePolicy:
@@ -87,6 +90,23 @@ class RulePolicy:
             ]
             self._unreadable[tool] = UnreadablePaths(patterns) if patterns else None
         return self._unreadable[tool]
+
+    def offered(self, request: PermissionRequest) -> tuple[str, ...]:
+        """The rules with which a request would pass that is asked about for want of one; see ``offered_rules``.
+
+        Empty where a rule asks: none that allows comes before it.
+        """
+        lenient = copy(self)
+        lenient._without_rules = dict.fromkeys(Capability, "allow")  # noqa: SLF001  a copy of this very object
+        if lenient.decide(request).verdict != "allow":
+            return ()
+        texts = offered_rules(request)
+        try:
+            rules = [parse_rule(text, "allow", _OFFERED) for text in texts]
+        except RuleError:
+            return ()
+        would = RulePolicy(rules, self._places, without_rules="ask").decide(request)
+        return texts if would.verdict == "allow" else ()
 
     # --- targets -----------------------------------------------------------------------------------------------------
 
