@@ -23,8 +23,6 @@ LATER = "no issue asks for it yet; the seam is left"
 
 OPEN: dict[str, str] = {
     "T7": WEB,
-    "T12": PIPELINE,
-    "P2": PIPELINE,
     "W1": WEB,
     "W2": WEB,
     "W3": WEB,
@@ -33,7 +31,6 @@ OPEN: dict[str, str] = {
     "X1": PIPELINE,
     "X2": PIPELINE,
     "X3": WEB,
-    "X4": PIPELINE,
     "X5": PIPELINE,
     "X6": WEB,
     "X7": PIPELINE,
@@ -166,6 +163,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_interrupted_calls.py",
         "unit/test_letting_go.py",
         "unit/test_moving_edits.py",
+        "unit/test_permissions_links.py",
         "unit/test_rebase.py",
         "unit/test_replacing.py",
         "unit/test_shell_pipeline.py",
@@ -204,6 +202,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_grep_tool.py",
         "unit/test_paths.py",
         "unit/test_paths_refused.py",
+        "unit/test_permissions_links.py",
         "unit/test_rules_hide.py",
         "unit/test_rules_paths.py",
         "unit/test_text_places.py",
@@ -331,6 +330,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_walk_ignores.py",
     ),
     "F8": (
+        "e2e/test_permissions_e2e.py",
         "unit/test_grep_dialect.py",
         "unit/test_grep_engines.py",
         "unit/test_grep_hostile_trees.py",
@@ -339,6 +339,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_grep_tool.py",
     ),
     "F9": (
+        "e2e/test_permissions_e2e.py",
         "unit/test_glob_tool.py",
         "unit/test_grep_engines.py",
         "unit/test_grep_standing_tree.py",
@@ -669,6 +670,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
     ),
     "S10": (
         "e2e/test_bridge_commands.py",
+        "e2e/test_permissions_e2e.py",
         "sandbox/attacks/test_attacks_are_held.py",
         "sandbox/test_confined_programs.py",
         "sandbox/test_os_client_calls.py",
@@ -677,6 +679,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "sandbox/test_sandbox_places.py",
         "sandbox/test_seatbelt_profile.py",
         "unit/test_own_directories.py",
+        "unit/test_permissions_config.py",
         "unit/test_rules_paths.py",
         "unit/test_session_sandbox.py",
     ),
@@ -697,6 +700,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "e2e/test_log_command.py",
         "e2e/test_log_crash.py",
         "e2e/test_log_serve.py",
+        "e2e/test_permissions_e2e.py",
         "unit/test_approvals.py",
         "unit/test_approvals_shown.py",
         "unit/test_executor.py",
@@ -711,6 +715,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
     ),
     "X3": ("e2e/test_log_serve.py", "unit/test_event_records.py", "unit/test_sqlite_log.py"),
     "X4": (
+        "e2e/test_permissions_e2e.py",
         "unit/test_approvals.py",
         "unit/test_approvals_shown.py",
         "unit/test_delete_editors.py",
@@ -720,6 +725,9 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_file_pipeline.py",
         "unit/test_glob_tool.py",
         "unit/test_list_dir_tool.py",
+        "unit/test_permissions_config.py",
+        "unit/test_permissions_kept.py",
+        "unit/test_permissions_links.py",
         "unit/test_rules_bash_oracle.py",
         "unit/test_rules_command_table.py",
         "unit/test_rules_commands.py",
@@ -749,6 +757,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "e2e/test_log_command.py",
         "e2e/test_log_crash.py",
         "e2e/test_log_serve.py",
+        "e2e/test_permissions_e2e.py",
         "unit/test_approvals_shown.py",
         "unit/test_artifact_stores.py",
         "unit/test_event_records.py",
@@ -766,6 +775,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "e2e/test_bridge_requests.py",
         "e2e/test_cli_call.py",
         "e2e/test_neovim_reading.py",
+        "e2e/test_permissions_e2e.py",
         "e2e/test_shell_e2e.py",
         "e2e/test_wire_traps_requests.py",
         "unit/test_client_facts.py",
@@ -824,8 +834,10 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
     "B7": (
         "e2e/test_bridge_commands.py",
         "e2e/test_log_command.py",
+        "e2e/test_permissions_e2e.py",
         "unit/test_doctor_commands.py",
         "unit/test_live_settings.py",
+        "unit/test_permissions_config.py",
         "unit/test_rules_commands.py",
         "unit/test_rules_grammar.py",
         "unit/test_rules_paths.py",
@@ -1083,19 +1095,41 @@ CASES: dict[str, tuple[str, ...]] = {
         "e2e/test_bridge_commands.py::test_no_file_tool_reaches_what_is_the_servers_own_or_changes_settings",
         "e2e/test_bridge_commands.py::test_the_servers_own_directories_are_hidden_also_where_the_home_is_the_workspace",
     ),
+    "an approval is pending while the user edits another line": (
+        "unit/test_approvals.py::test_what_the_user_types_elsewhere_meanwhile_survives_and_the_shown_hunk_is_applied",
+        "unit/test_approvals.py::test_hunks_that_do_not_fit_any_more_are_not_applied",
+        "unit/test_approvals.py::test_a_change_that_became_another_one_is_asked_about_anew",
+    ),
+    "a deny rule for reading holds for every tool and for commands": (
+        "e2e/test_permissions_e2e.py::test_what_is_denied_is_denied_to_every_tool",
+        "e2e/test_permissions_e2e.py::test_what_searches_from_above_leaves_out_what_may_not_be_read",
+        "e2e/test_permissions_e2e.py::test_what_may_not_be_read_is_hidden_from_confined_commands",
+    ),
+    "names are compared the way the file system compares them": (
+        "unit/test_rules_paths.py::test_on_a_disk_that_folds_case_a_rule_does_too",
+        "unit/test_rules_paths.py::test_the_case_rule_of_a_disk_is_found_out_by_looking",
+        "unit/test_rules_paths.py::test_unicodes_forms_are_one_where_a_rule_restricts_and_two_where_it_allows",
+    ),
+    "file tools cannot change rules, log or sandbox settings": (
+        "e2e/test_bridge_commands.py::test_no_file_tool_reaches_what_is_the_servers_own_or_changes_settings",
+        "e2e/test_permissions_e2e.py::test_the_file_of_rules_is_out_of_reach_and_counts",
+    ),
+    "rules of commands hold in every composition; always persists": (
+        "unit/test_rules_command_table.py::test_a_denied_command_is_denied_wherever_it_stands",
+        "unit/test_rules_command_table.py::test_a_line_of_which_every_command_is_allowed_passes",
+        "unit/test_permissions_kept.py::test_what_is_persisted_is_what_was_shown",
+    ),
+    "an approval shows the whole change": (
+        "unit/test_approvals.py::test_a_plan_that_is_asked_about_is_shown_before_it_is_done_and_done_after_a_yes",
+        "unit/test_approvals_shown.py::test_a_shown_change_keeps_within_its_bounds_and_says_what_is_missing",
+    ),
 }
 """Cases from the field, by a short name -> tests as ``file::name``."""
 
 OPEN_CASES: dict[str, str] = {
-    "an approval is pending while the user edits another line": PIPELINE,
     "a document too large for the editor's extension: its copy cannot be seen, and that is told": VSCODE,
-    "a deny rule for reading holds for every tool and for commands": PIPELINE,
-    "names are compared the way the file system compares them": PIPELINE,
-    "file tools cannot change rules, log or sandbox settings": PIPELINE,
     "private addresses, hostile servers and wrong charsets of the web": WEB,
     "the outcomes of a question that nobody answers": WEB,
-    "rules of commands hold in every composition; always persists": PIPELINE,
-    "an approval shows the whole change": PIPELINE,
     "cancelling during a pending approval, a command, a search, a fetch": BRIDGE,
 }
 """Cases of what is not built yet, with the issue that builds it."""

@@ -158,7 +158,7 @@ async def approved_after(desk: Desk, port: PendingApprovals, name: str, argument
 
 
 @pytest.mark.contract("X4", "T12", "E2")
-async def test_what_the_user_types_into_another_line_meanwhile_survives_and_the_shown_hunk_is_applied(
+async def test_what_the_user_types_elsewhere_meanwhile_survives_and_the_shown_hunk_is_applied(
     tmp_path: Path,
 ) -> None:
     port = pending()
