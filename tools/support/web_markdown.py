@@ -24,6 +24,7 @@ def markdown_of(soup: BeautifulSoup) -> str:
         bullets="-",
         escape_asterisks=False,
         escape_underscores=False,
+        sup_symbol="^",
         keep_inline_images_in=["td", "th", "a"],
     )
     return str(cast("Any", converter).convert_soup(soup))

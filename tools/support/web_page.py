@@ -33,10 +33,16 @@ _AROUND: Final = (
     "[role='menu'], [role='menubar'], [role='toolbar'], [role='tablist']"
 )
 _AROUND_THE_MAIN_PART: Final = "header, footer, aside, [role='banner'], [role='contentinfo'], [role='complementary']"
-_MAIN: Final = "main, [role='main'], article, [itemprop='articleBody']"
+_MAIN: Final = ("main, [role='main']", "article, [itemprop='articleBody']")
+"""What says of itself that it is the main part, the surest first."""
+
 _MAIN_SHARE: Final = 0.4
 """A main part with less of the page's text than this is not believed to be it."""
 
+_OTHERS_SHARE: Final = 0.2
+"""Others of its kind that have more text than this, compared with it, are as much the main part."""
+
+_CANDIDATES_MAX: Final = 50
 _FEW_CHARS: Final = 200
 _ELEMENTS_MAX: Final = 8_000
 _PICTURES_MAX: Final = 400
@@ -47,50 +53,22 @@ _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 _AS_THEY_ARE: Final = frozenset(
     (
         *(*_HEADINGS, "p", "ul", "ol", "li", "dl", "dt", "dd", "blockquote", "pre", "code", "kbd", "samp", "hr", "br"),
-        *("table", "tr", "td", "th", "caption", "figcaption", "a", "em", "i", "strong", "b", "del", "s", "q", "img"),
+        *("table", "tr", "td", "th", "caption", "figcaption", "a", "em", "i", "strong", "b", "del", "s", "q", "sup"),
+        "img",
     )
 )
 _INLINE: Final = frozenset(
     (
-        *(
-            "span",
-            "font",
-            "abbr",
-            "acronym",
-            "bdi",
-            "bdo",
-            "big",
-            "cite",
-            "data",
-            "dfn",
-            "ins",
-            "label",
-            "mark",
-            "meter",
-        ),
-        *(
-            "output",
-            "progress",
-            "rb",
-            "rp",
-            "rt",
-            "ruby",
-            "rtc",
-            "small",
-            "sub",
-            "sup",
-            "time",
-            "tt",
-            "u",
-            "var",
-            "wbr",
-        ),
+        *("span", "font", "abbr", "acronym", "bdi", "bdo", "big", "cite", "data", "dfn", "ins", "label", "mark"),
+        *("meter", "output", "progress", "rb", "rp", "rt", "ruby", "rtc", "small", "sub", "time", "u", "var", "wbr"),
         *("nobr", "slot", "picture", "tbody", "thead", "tfoot", "colgroup", "math", "mi", "mo", "mn", "mrow"),
     )
 )
 _UNCUT: Final = frozenset((*_HEADINGS, "p", "li", "tr", "dt", "dd", "figcaption", "caption"))
 _PERMALINKS: Final = frozenset({"", "¶", "#", "§", "🔗", "\uf0c1", "\ue9cb"})
-_LANGUAGE: Final = re.compile(r"(?:^|\s)(?:lang(?:uage)?|highlight(?:-source)?|brush:)[-\s:]*([A-Za-z0-9+#.-]{1,30})")
+_LANGUAGE: Final = re.compile(
+    r"(?:^|\s)(?:lang(?:uage)?[-:]|highlight-source-|highlight-(?!source)|brush:\s*)([A-Za-z0-9+#.-]{1,30})"
+)
 _SPACES: Final = re.compile(r"[ \t\r\n\f\x0b]+")
 _LONG_GAPS: Final = re.compile(r"[ \n]{100,}")
 
@@ -154,9 +132,8 @@ def _main_part(page: LexborHTMLParser, body: LexborNode) -> tuple[LexborNode, st
         for node in noscript:
             node.decompose()
         visible = _length(body)
-    candidates = [node for node in page.css(_MAIN) if node.parent is not None]
-    part = max(candidates, key=_length, default=None)
-    if part is None or _length(part) < _MAIN_SHARE * visible:
+    part = next((found for each in _MAIN if (found := _one_of(page.css(each), visible)) is not None), None)
+    if part is None:
         part = body
         around = [node for node in page.css(_AROUND_THE_MAIN_PART) if not _is_inside_main(node)]
         if visible - sum(map(_length, around)) > _FEW_CHARS:
@@ -164,6 +141,25 @@ def _main_part(page: LexborHTMLParser, body: LexborNode) -> tuple[LexborNode, st
                 node.decompose()
     has_heading = part.css_first("h1") is not None
     return part, "" if has_heading else heading
+
+
+def _one_of(candidates: list[LexborNode], visible: int) -> LexborNode | None:
+    """The one that has most of the page's text; None where it is one among several, as in a list of articles."""
+    if len(candidates) > _CANDIDATES_MAX:
+        return None
+    sizes = sorted(((_length(node), place) for place, node in enumerate(candidates)), reverse=True)
+    if not sizes or sizes[0][0] < _MAIN_SHARE * visible:
+        return None
+    largest = candidates[sizes[0][1]]
+    others = sum(size for size, place in sizes[1:] if not _is_within(candidates[place], largest))
+    return largest if others < _OTHERS_SHARE * sizes[0][0] else None
+
+
+def _is_within(node: LexborNode, outer: LexborNode) -> bool:
+    parent = node.parent
+    while parent is not None and parent.mem_id != outer.mem_id:
+        parent = parent.parent
+    return parent is not None
 
 
 def _is_inside_main(node: LexborNode) -> bool:
@@ -277,7 +273,7 @@ class _Cut:
         if name in {"br", "hr"}:
             place.tag.append(PageTag(name=name))
         elif name in {"td", "th"}:
-            place.tag.append(PageTag(name=name, attrs={}))
+            place.tag.append(PageTag(name="th" if place.in_head else name))
         if name != "img" and node.first_child is None:
             return
         for picture in [node] if name == "img" else node.css("img"):
@@ -319,7 +315,10 @@ class _Cut:
         tag = PageTag(name=name, attrs=attributes)
         if name == "li":
             tag.number = place.items - 1
-        place.tag.append(tag)
+        if name == "caption" and place.tag.name == "table":
+            place.tag.insert_before(tag)  # the first row has to be the first element, or it has no line below
+        else:
+            place.tag.append(tag)
         in_code = place.in_code or name == "pre"
         if is_cut_open and name == "pre":
             tag.append(NavigableString("…\n"))
@@ -328,8 +327,9 @@ class _Cut:
     def _attributes(self, node: LexborNode, name: str) -> dict[str, str]:
         """What markdownify looks at."""
         if name == "a":
-            address = _joined(self.base, node.attributes.get("href") or "")
-            return {"href": address} if address else {}
+            address = node.attributes.get("href") or ""
+            joined = _joined(self.base, address) if address else ""
+            return {"href": joined} if joined else {}
         if name == "ol":
             return _start_of(node)
         if name in {"td", "th"}:
@@ -380,8 +380,8 @@ def _name_in_tree(name: str, attributes: dict[str, str], *, in_head: bool, is_la
         return "span"
     if is_layout and name in {"table", "tr", "td", "th"}:
         return "div"
-    if name == "td" and in_head:
-        return "th"
+    if name in {"td", "tt"}:
+        return "code" if name == "tt" else "th" if in_head else "td"
     return name if name in _AS_THEY_ARE or name in _INLINE else "div"
 
 
