@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
+from openbuffer.bridge.assembly import assemble
 from openbuffer.bridge.config import ConfigError, parse_config
 from openbuffer.bridge.permissions import FileRules
 from openbuffer.bridge.tightening import read_tightening
 from openbuffer.tools.contract import Capability
+from openbuffer.tools.errors import PermissionDeniedError
 from openbuffer.tools.rules.kept_rules import KeptRules
 from openbuffer.tools.rules.session_rules import SessionRules
 
+from .approval_desk import Person
 from .rules_desk import command, file
 from .test_live_settings import Desk as Files
 
@@ -174,3 +178,21 @@ def test_what_may_not_be_read_is_hidden_from_commands_as_it_is_now(desk: Desk) -
     assert set(hidden.paths) == {"/srv/keys", str(desk.root / "a.pem")}
     assert any("what is made later is not" in note for note in hidden.notes)
     assert Capability.FILE_READ in parsed("").default
+
+
+@pytest.mark.contract("X4", "B7")
+async def test_what_is_assembled_takes_the_port_that_is_asked(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(desk.file.parent / "xdg"))
+    desk.user('[permissions]\nask = ["Write"]\n[log]\nkeep = []\n')
+    person = Person("once", "no")
+    with ExitStack() as ending:
+        made = assemble([desk.root], ending=ending, config_file=desk.file, tell=desk.told.append, approvals=person)
+        executor = made.executor()
+        write = {"filePath": "a.txt", "content": "new\n"}
+        assert (await executor.call("Write", write)).success
+        with pytest.raises(PermissionDeniedError) as refused:
+            await executor.call("Write", {**write, "content": "newer\n"})
+    assert refused.value.reason == "no"
+    assert (desk.root / "a.txt").read_text() == "new\n"
+    assert [request.reason for request in person.asked] == [f"by the ask rule Write ({desk.file})"] * 2
+    assert [request.rules for request in person.asked] == [(), ()], "no rule that allows comes before one that asks"

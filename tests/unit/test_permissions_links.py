@@ -10,7 +10,7 @@ from openbuffer.tools.rules.host_places import host_places
 from openbuffer.tools.rules.policy import RulePolicy
 
 from .approval_desk import Desk, Person
-from .rules_desk import rules
+from .rules_desk import USER, rules
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +23,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 
 
 def desk_with(tmp_path: Path, person: Person, **table: list[str]) -> Desk:
-    policy = RulePolicy(rules(**table), host_places([str(tmp_path)]), without_rules="allow")
+    policy = RulePolicy(rules(USER, **table), host_places([str(tmp_path)]), without_rules="allow")
     desk = Desk(tmp_path, policy, person)
     (desk.root / "secret").mkdir()
     (desk.root / "secret" / "b.txt").write_text("one\ntwo\nthree\n")
