@@ -7,18 +7,36 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
-from openbuffer.tools import CancellationToken, ToolCancelledError, ToolContext
+from openbuffer.tools import (
+    CancellationToken,
+    Capability,
+    InvocationResult,
+    PermissionDeniedError,
+    Plan,
+    ToolCancelledError,
+    ToolContext,
+    UrlTarget,
+)
 from openbuffer.tools import limits as limits_module
 from openbuffer.tools.adapters.approvals import HeadlessApprovals, PendingApprovals
-from openbuffer.tools.contract import CommandTarget, FileTarget
+from openbuffer.tools.contract import CommandTarget, FileTarget, create_builtin_tool
+from openbuffer.tools.event_log import InMemoryEventLog
 from openbuffer.tools.events import ApprovalAnswered, ApprovalAsked
+from openbuffer.tools.executor import DispatchingToolExecutor, SandboxedToolExecutor
 from openbuffer.tools.permissions import RuleNotKeptError
 from openbuffer.tools.ports import ApprovalAnswer, ApprovalRequest
+from openbuffer.tools.registry import DefaultToolRegistry
+from pydantic import BaseModel
 
 from .approval_desk import EDIT, AskAbout, Desk, Person, pending
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+class Nothing(BaseModel):
+    """A tool without arguments."""
+
 
 APPROVED = ["asked", "once", "intended", "succeeded"]
 
@@ -372,3 +390,35 @@ async def test_a_rule_that_could_not_be_kept_is_told_and_the_call_goes_on(tmp_pa
     desk = Desk(tmp_path, Full("Edit", offers=("Edit",)), Person("always"))
     assert (await desk.call("Edit", EDIT)).success
     assert desk.told == ["the disk is full"]
+
+
+@pytest.mark.contract("X4")
+async def test_what_a_call_comes_upon_while_it_acts_is_refused_where_it_would_have_to_be_asked_about() -> None:
+    """Such as the target of a redirect: a yes to one URL is none to another."""
+    first, other = (UrlTarget(url=f"https://{h}/", host=h, port=443) for h in ("a.org", "b.org"))
+
+    async def prepare(_arguments: Nothing, context: ToolContext) -> Plan:
+        await context.admit((first,))
+        return Plan(targets=(first,))
+
+    async def commit(_plan: Plan, context: ToolContext) -> InvocationResult:
+        await context.admit((first,))
+        await context.admit((other,))
+        raise AssertionError
+
+    tool = create_builtin_tool(
+        name="Fetch",
+        description="Fetches.",
+        model=Nothing,
+        prepare=prepare,
+        commit=commit,
+        capabilities=frozenset({Capability.NETWORK}),
+    )
+    person = Person("once")
+    dispatcher = DispatchingToolExecutor(DefaultToolRegistry((tool,)))
+    log = InMemoryEventLog()
+    executor = SandboxedToolExecutor(dispatcher, policy=AskAbout("Fetch"), log=log, approvals=person)
+    with pytest.raises(PermissionDeniedError, match=r"b\.org.* needs an approval .* call it by itself") as refused:
+        await executor.call("Fetch", {})
+    assert refused.value.reason == "ask"
+    assert len(person.asked) == 1
