@@ -23,7 +23,6 @@ LATER = "no issue asks for it yet; the seam is left"
 
 OPEN: dict[str, str] = {
     "T7": WEB,
-    "W1": WEB,
     "W2": WEB,
     "W3": WEB,
     "W5": RETRIEVAL,
@@ -126,6 +125,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_paths.py",
         "unit/test_read_tool.py",
         "unit/test_shell_tool.py",
+        "unit/test_web_fetch.py",
     ),
     "T8": (
         "e2e/test_shell_e2e.py",
@@ -135,8 +135,13 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_shell_pipeline.py",
         "unit/test_task_tools.py",
         "unit/test_tool_search.py",
+        "unit/test_web_fetch.py",
     ),
-    "T9": ("sandbox/test_sandbox_port.py", "unit/test_neutral_entry.py"),
+    "T9": (
+        "sandbox/test_sandbox_port.py",
+        "unit/test_neutral_entry.py",
+        "unit/test_web_fetch.py",
+    ),
     "T10": (
         "unit/test_assembled_sets.py",
         "unit/test_file_tool_descriptions.py",
@@ -147,6 +152,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_shell_tool.py",
         "unit/test_task_tools.py",
         "unit/test_tool_search.py",
+        "unit/test_web_fetch.py",
     ),
     "T11": ("sandbox/test_e2b_client.py", "sandbox/test_e2b_package.py", "unit/test_dependencies.py"),
     "T12": (
@@ -692,7 +698,12 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_manifest_file.py",
         "unit/test_workspace_manifest.py",
     ),
-    "W1": ("unit/test_http_guard_addresses.py", "unit/test_http_guard_fetch.py"),
+    "W1": (
+        "unit/test_http_guard_addresses.py",
+        "unit/test_http_guard_fetch.py",
+        "unit/test_web_fetch.py",
+        "unit/test_web_pages.py",
+    ),
     "W4": ("unit/test_deferred_in_sessions.py", "unit/test_tool_search.py"),
     "W7": ("unit/test_deferred_in_sessions.py", "unit/test_task_tools.py"),
     "X1": ("unit/test_delete_plan.py", "unit/test_executor.py", "unit/test_file_pipeline.py"),
@@ -712,6 +723,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_sqlite_log.py",
         "unit/test_sqlite_log_trouble.py",
         "unit/test_task_tools.py",
+        "unit/test_web_fetch.py",
     ),
     "X3": ("e2e/test_log_serve.py", "unit/test_event_records.py", "unit/test_sqlite_log.py"),
     "X4": (
@@ -738,6 +750,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_shell_documents.py",
         "unit/test_shell_pipeline.py",
         "unit/test_tool_search.py",
+        "unit/test_web_fetch.py",
     ),
     "X5": (
         "unit/test_assembled_sets.py",
@@ -746,6 +759,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_shell_pipeline.py",
         "unit/test_task_tools.py",
         "unit/test_tool_search.py",
+        "unit/test_web_fetch.py",
     ),
     "X6": (
         "unit/test_assembled_sets.py",
@@ -1123,12 +1137,28 @@ CASES: dict[str, tuple[str, ...]] = {
         "unit/test_approvals.py::test_a_plan_that_is_asked_about_is_shown_before_it_is_done_and_done_after_a_yes",
         "unit/test_approvals_shown.py::test_a_shown_change_keeps_within_its_bounds_and_says_what_is_missing",
     ),
+    "private addresses, in every spelling, by name, redirect and rebinding": (
+        "unit/test_http_guard_addresses.py::test_a_host_that_is_this_machine_in_any_notation_is_refused_without_a_look_up",
+        "unit/test_http_guard_fetch.py::test_a_name_with_one_answer_that_is_not_public_gets_no_connection",
+        "unit/test_http_guard_fetch.py::test_a_redirect_to_this_machine_gets_no_connection",
+        "unit/test_http_guard_fetch.py::test_a_name_that_changes_its_mind_is_asked_once_and_the_checked_address_connected_to",
+    ),
+    "servers that say nothing, drip, redirect for ever, send a bomb or an endless body": (
+        "unit/test_http_guard_fetch.py::test_a_server_that_drips_or_says_nothing_ends_by_the_deadline_and_its_socket_is_closed",
+        "unit/test_http_guard_fetch.py::test_redirects_end_and_a_circle_is_told",
+        "unit/test_http_guard_fetch.py::test_a_gzip_bomb_ends_at_the_bound_and_not_in_memory",
+        "unit/test_http_guard_fetch.py::test_a_body_that_says_it_is_too_large_is_not_read_and_an_endless_one_not_to_its_end",
+    ),
+    "charsets of the web, wrong labels, and what is cut": (
+        "unit/test_web_fetch.py::test_the_charset_is_by_mark_then_header_then_meta",
+        "unit/test_web_fetch.py::test_a_wrong_label_falls_back_to_utf_8_and_a_few_wrong_bytes_do_not",
+        "unit/test_web_fetch.py::test_a_long_text_comes_in_parts_that_are_the_whole_and_end_behind_lines",
+    ),
 }
 """Cases from the field, by a short name -> tests as ``file::name``."""
 
 OPEN_CASES: dict[str, str] = {
     "a document too large for the editor's extension: its copy cannot be seen, and that is told": VSCODE,
-    "private addresses, hostile servers and wrong charsets of the web": WEB,
     "the outcomes of a question that nobody answers": WEB,
     "cancelling during a pending approval, a command, a search, a fetch": BRIDGE,
 }

@@ -8,10 +8,16 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from openbuffer.tools.adapters import event_records
+from openbuffer.tools.adapters.log_redaction import Redaction
+from openbuffer.tools.adapters.log_settings import KEPT
 from openbuffer.tools.builtin.web_fetch import create_web_fetch_tool
 from openbuffer.tools.builtin.web_fetch import web_fetch as ready_made
 from openbuffer.tools.config import ToolConfig, build_tools
-from openbuffer.tools.contract import Capability
+from openbuffer.tools.contract import Capability, UrlTarget
+from openbuffer.tools.event_log import InMemoryEventLog
+from openbuffer.tools.events import ToolFinished, ToolIntended
+from openbuffer.tools.executor import create_tool_executor
 from openbuffer.tools.support.http_guard_fetch import Fetched
 from openbuffer.tools.support.http_guard_settings import WebSettings
 from openbuffer.tools.support.http_guard_urls import url_target
@@ -288,3 +294,26 @@ async def test_a_compressed_page_in_another_charset_is_read() -> None:
         result = await fetched(web_fetch(), server.url())
     assert "Title: Größe\nType: text/html, cp1252 (by its header)" in result.output
     assert body_of(result) == "Öl"
+
+
+# --- the pipeline -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.contract("X2", "X4")
+async def test_a_fetch_is_recorded_with_its_url_before_it_and_with_what_it_gave_after_it(tmp_path: Path) -> None:
+    log = InMemoryEventLog()
+    async with serving(server := Server({"/": answer("hi", content_type="text/plain")})):
+        config = ToolConfig(roots=(str(tmp_path),), web=WebSettings(allowed_hosts=("127.0.0.1",)))
+        executor = create_tool_executor(config, log=log)
+        url = server.url(host="127.0.0.1")
+        result = await executor.call("WebFetch", {"url": url})
+        refused = await executor.call("WebFetch", {"url": "http://10.0.0.1/"})
+    intended, finished, *_ = log
+    assert isinstance(intended, ToolIntended)
+    assert intended.targets == (UrlTarget(url=url, host="127.0.0.1", port=server.port),)
+    assert isinstance(finished, ToolFinished)
+    assert (finished.outcome, finished.value) == ("succeeded", result.value)
+    assert (refused.success, server.connections) == (False, 1)
+    kept = event_records.decode(event_records.encode(intended, frozenset(KEPT), Redaction(())))
+    assert isinstance(kept, ToolIntended)
+    assert kept.targets == intended.targets
