@@ -88,8 +88,8 @@ class CallGate:
         targets = (*plan.targets, *further.values())
         decision = self._decided(tool, targets, "plan", change)
         if decision.verdict == "ask" and plan.settled is not None:
-            # Nothing is done any more; but what was read for the answer may have to be asked about.
-            targets = tuple(t for t in targets if _is_read(t) and key_of(t) not in self._approved_targets)
+            # Nothing is done any more; but what was looked at for the answer may have to be asked about.
+            targets = tuple(t for t in _looked_at(targets) if key_of(t) not in self._approved_targets)
             change = None
             decision = self._decided(tool, targets, "plan", None) if targets else Decision("allow")
         if decision.verdict == "ask":
@@ -193,8 +193,11 @@ class CallGate:
         return self._policy.decide(self._request(tool, targets, stage, change))
 
 
-def _is_read(target: Target) -> bool:
-    return isinstance(target, FileTarget) and target.access is Capability.FILE_READ
+def _looked_at(targets: Sequence[Target]) -> list[Target]:
+    """The targets by which rules judge that an answer tells of a file: where it is read, else where it is changed."""
+    files = [target for target in targets if isinstance(target, FileTarget)]
+    read = {target.path for target in files if target.access is Capability.FILE_READ}
+    return [target for target in files if target.access is Capability.FILE_READ or target.path not in read]
 
 
 def _denied(tool: FunctionTool, targets: Sequence[Target], decision: Decision) -> PermissionDeniedError:

@@ -44,7 +44,7 @@ class WebSettings:
     allowed_ports: tuple[int, ...] = ()
     proxy: str | None = field(default=None, repr=False)
     authorities: str | None = None
-    user_agent: str = "openbuffer/1 (WebFetch)"
+    user_agent: str = "openbuffer/1"
     timeout_s: float = WEB_TIMEOUT_S
     max_bytes: int = WEB_BODY_MAX_BYTES
     max_redirects: int = WEB_REDIRECTS_MAX
