@@ -115,6 +115,7 @@ async def test_edits_of_the_agent_that_are_not_on_disk_are_named_as_its_own(desk
 @pytest.mark.contract("E5")
 async def test_a_document_that_was_opened_with_other_text_is_named(desk: Desk) -> None:
     await opened_already_different(desk)
+    await desk.settle()
     assert len(notes(await run(desk, "true"))) == 1
 
 
