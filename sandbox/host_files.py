@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from .errors import HostFileError
 from .manifest_paths import is_git_name, shown
 from .manifest_ports import HostEntry, HostTree
+from .mounts import lies_in
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Iterator, Sequence
@@ -80,7 +81,7 @@ class DirectoryHostFiles:
 
     def is_hidden(self, path: str) -> bool:
         """Whether it is one of the hidden paths, or lies below one."""
-        return any(_lies_in(path, hidden) for hidden in self._hidden)
+        return any(lies_in(path, hidden) for hidden in self._hidden)
 
     def _resolved(self, source: str) -> str:
         if not source or "\0" in source:
@@ -96,7 +97,7 @@ class DirectoryHostFiles:
         return path
 
     def _root_of(self, path: str) -> str | None:
-        return max((root for root in self._roots if _lies_in(path, root)), key=len, default=None)
+        return max((root for root in self._roots if lies_in(path, root)), key=len, default=None)
 
     @contextmanager
     def _opened(self, path: str, source: str, *, directory: bool = False) -> Generator[int]:
@@ -169,10 +170,6 @@ def _pieces(descriptor: int, entry: HostEntry) -> Iterator[bytes]:
         raise HostFileError(
             f"{shown(entry.handle)} has changed while it was read; apply the manifest again when it rests"
         )
-
-
-def _lies_in(path: str, directory: str) -> bool:
-    return path == directory or path.startswith(directory.rstrip("/") + "/")
 
 
 def _kind(mode: int) -> str:
