@@ -186,9 +186,9 @@ class LogReader:
                 numbers = [number for (number,) in rows]
             if not numbers:
                 rows = connection.execute(
-                    "SELECT call FROM events WHERE call_id >= ?1 AND call_id < ?1 || char(1114111) "
+                    "SELECT call FROM events WHERE call_id >= :name AND call_id < :name || char(1114111) "
                     "GROUP BY call ORDER BY call DESC LIMIT 100",
-                    (name,),
+                    {"name": name},
                 )
                 numbers = [number for (number,) in rows]
             found = [self._call(connection, number, whole=True) for number in numbers]
@@ -269,10 +269,17 @@ class LogReader:
     def _page(connection: sqlite3.Connection, wanted: CallFilter, below: int | None) -> list[tuple[int, int]]:
         """Events by number and call, the last one first."""
         rows = connection.execute(
-            "SELECT id, call FROM events WHERE (?1 IS NULL OR id < ?1) AND (?2 IS NULL OR tool = ?2 COLLATE NOCASE) "
-            "AND (?3 IS NULL OR at_ns >= ?3) AND (?4 IS NULL OR session IN (SELECT value FROM json_each(?4))) "
-            "ORDER BY id DESC LIMIT ?5",
-            (below, wanted.tool, wanted.since_ns, _sessions(connection, wanted), _PAGE),
+            "SELECT id, call FROM events WHERE (:below IS NULL OR id < :below) "
+            "AND (:tool IS NULL OR tool = :tool COLLATE NOCASE) AND (:since IS NULL OR at_ns >= :since) "
+            "AND (:sessions IS NULL OR session IN (SELECT value FROM json_each(:sessions))) "
+            "ORDER BY id DESC LIMIT :page",
+            {
+                "below": below,
+                "tool": wanted.tool,
+                "since": wanted.since_ns,
+                "sessions": _sessions(connection, wanted),
+                "page": _PAGE,
+            },
         )
         return rows.fetchall()
 

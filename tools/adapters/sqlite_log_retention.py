@@ -65,9 +65,9 @@ def used_bytes(connection: sqlite3.Connection) -> int:
 def _remove_oldest(connection: sqlite3.Connection, latest_ns: int | None) -> bool:
     """Remove the calls of the oldest events (of those before ``latest_ns``), each as a whole."""
     rows = connection.execute(
-        "SELECT DISTINCT call FROM (SELECT call, at_ns FROM events ORDER BY id LIMIT ?1) "
-        "WHERE ?2 IS NULL OR at_ns < ?2",
-        (_EVENTS_OF_A_STEP, latest_ns),
+        "SELECT DISTINCT call FROM (SELECT call, at_ns FROM events ORDER BY id LIMIT :step) "
+        "WHERE :latest IS NULL OR at_ns < :latest",
+        {"step": _EVENTS_OF_A_STEP, "latest": latest_ns},
     )
     calls = rows.fetchall()
     if not calls:
@@ -80,7 +80,9 @@ def _remove_oldest(connection: sqlite3.Connection, latest_ns: int | None) -> boo
     ).fetchall()
     connection.execute("DELETE FROM parts WHERE event IN (SELECT event FROM going)")
     connection.executemany(
-        "DELETE FROM artifacts WHERE sha256 = ?1 AND NOT EXISTS (SELECT 1 FROM parts WHERE sha256 = ?1)", contents
+        "DELETE FROM artifacts WHERE sha256 = ? "
+        "AND NOT EXISTS (SELECT 1 FROM parts WHERE parts.sha256 = artifacts.sha256)",
+        contents,
     )
     connection.execute("DELETE FROM events WHERE id IN (SELECT event FROM going)")
     connection.execute(
