@@ -72,8 +72,6 @@ class E2BSandboxClient:
     checkpoints, the factory is ``AsyncSandbox.create`` or ``Sandbox.create``.
     """
 
-    filesystem: Final[Literal["separate"]] = "separate"
-
     def __init__(
         self,
         sandbox: object,
@@ -95,6 +93,11 @@ class E2BSandboxClient:
         self._checkpoint_factory = checkpoint_factory
         self._restore_timeout_s = restore_timeout_s
         self._limiter = anyio.CapacityLimiter(BLOCKING_CALLS_MAX)
+
+    @property
+    def filesystem(self) -> Literal["separate"]:
+        """Its files are its own."""
+        return "separate"
 
     @property
     def state(self) -> AuthorityState:

@@ -34,8 +34,6 @@ class InMemorySandboxClient:
     are asked in their order before the built-in programs (``memory_commands.PROGRAMS``).
     """
 
-    filesystem: Final[Literal["separate"]] = "separate"
-
     def __init__(
         self,
         files: Mapping[str, str | bytes] | None = None,
@@ -55,6 +53,11 @@ class InMemorySandboxClient:
         self._authority: Authority[MemoryFiles] = Authority(tree)
         self._responders = tuple(responders)
         self._snapshots: dict[str, MemoryFiles] = {}
+
+    @property
+    def filesystem(self) -> Literal["separate"]:
+        """Its files are its own."""
+        return "separate"
 
     @property
     def files(self) -> MemoryFiles:

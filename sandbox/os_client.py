@@ -83,8 +83,6 @@ class OsSandboxClient:
     ``AutoAllowRules``.
     """
 
-    filesystem: Final[Literal["shared"]] = "shared"
-
     def __init__(
         self,
         *,
@@ -121,6 +119,11 @@ class OsSandboxClient:
         self._lock = threading.Lock()
         by_bubblewrap = detection.available and not detection.is_seatbelt
         self._filter = build_filter(detection.machine) if by_bubblewrap else b""
+
+    @property
+    def filesystem(self) -> Literal["shared"]:
+        """Its files are the host's."""
+        return "shared"
 
     def containment(self, command: Command) -> Containment:
         """What would hold this command now.

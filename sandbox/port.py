@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from contextlib import AbstractContextManager
 
+    from .manifest import WorkspaceManifest
+    from .manifest_result import ManifestResult
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
@@ -284,8 +287,8 @@ class WritesBytes(Protocol):
 class AppliesManifests(Protocol):
     """Operation ``apply_manifest``: the client fills a workspace by its own means, mounts for example (S11)."""
 
-    async def apply_manifest(self, manifest: object) -> object:
-        """Apply a ``WorkspaceManifest``; what became of each entry. The types are those of ``manifest``.
+    async def apply_manifest(self, manifest: WorkspaceManifest) -> ManifestResult:
+        """Apply it; what became of each entry.
 
         Raises:
             SandboxError: it was refused, before its first entry was applied.
