@@ -6,7 +6,7 @@ Nothing of the host is touched. A line runs as one of a few small programs, unle
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypeVar, cast
 
 import anyio
 import anyio.lowlevel
@@ -22,6 +22,8 @@ from .port import Command, DirectoryListing, FileStat, RunResult, SnapshotRef
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
+T = TypeVar("T")
+
 Answer: TypeAlias = "RunResult | None"
 Responder: TypeAlias = "Callable[[Command, MemoryFiles], Answer | Awaitable[Answer]]"
 """Answers a command, with the files that it may read and change; None leaves it to the next one."""
@@ -31,7 +33,8 @@ class InMemorySandboxClient:
     """A separate file system with every operation of the port but manifests and wrapping, which it has no need of.
 
     ``files`` are there from the beginning, with the directories above them, and so is ``/workspace``. ``responders``
-    are asked in their order before the built-in programs (``memory_commands.PROGRAMS``).
+    are asked in their order before the built-in programs (``memory_commands.PROGRAMS``). What a restore overtakes, a
+    command or an operation on files, raises ``WorkerWithdrawnError`` and reaches the files before it alone.
     """
 
     def __init__(
@@ -100,8 +103,7 @@ class InMemorySandboxClient:
         Raises:
             SandboxFileError: it cannot be read, or holds more.
         """
-        await anyio.lowlevel.checkpoint()
-        return self.files.read(path, max_bytes)
+        return await self._asked(lambda files: files.read(path, max_bytes))
 
     async def write_bytes(self, path: str, content: bytes) -> None:
         """Write bytes.
@@ -109,8 +111,7 @@ class InMemorySandboxClient:
         Raises:
             SandboxFileError: it cannot be written.
         """
-        await anyio.lowlevel.checkpoint()
-        self.files.write(path, bytes(content))
+        await self._asked(lambda files: files.write(path, bytes(content)))
 
     async def stat(self, path: str) -> FileStat:
         """What the path leads to.
@@ -118,8 +119,7 @@ class InMemorySandboxClient:
         Raises:
             SandboxFileError: it leads nowhere, or may not be looked at.
         """
-        await anyio.lowlevel.checkpoint()
-        return self.files.stat(path)
+        return await self._asked(lambda files: files.stat(path))
 
     async def list_directory(self, path: str, *, max_entries: int) -> DirectoryListing:
         """What is in a directory.
@@ -127,8 +127,7 @@ class InMemorySandboxClient:
         Raises:
             SandboxFileError: it is none, or may not be read.
         """
-        await anyio.lowlevel.checkpoint()
-        return self.files.list_directory(path, max_entries)
+        return await self._asked(lambda files: files.list_directory(path, max_entries))
 
     async def delete(self, path: str) -> None:
         """Delete a file, a link itself or an empty directory.
@@ -136,8 +135,7 @@ class InMemorySandboxClient:
         Raises:
             SandboxFileError: it cannot be deleted.
         """
-        await anyio.lowlevel.checkpoint()
-        self.files.delete(path)
+        await self._asked(lambda files: files.delete(path))
 
     async def make_directory(self, path: str) -> None:
         """Make a directory and those above it.
@@ -145,18 +143,20 @@ class InMemorySandboxClient:
         Raises:
             SandboxFileError: it cannot be made.
         """
-        await anyio.lowlevel.checkpoint()
-        self.files.make_directory(path)
+        await self._asked(lambda files: files.make_directory(path))
 
     async def snapshot(self) -> SnapshotRef:
         """Keep the files as they are. The references are counted: ``snapshot-1``, ``snapshot-2``."""
-        await anyio.lowlevel.checkpoint()
-        reference = SnapshotRef(f"snapshot-{len(self._snapshots) + 1}")
-        self._snapshots[reference.id] = self.files.copy()
-        return reference
+
+        def kept(files: MemoryFiles) -> SnapshotRef:
+            reference = SnapshotRef(f"snapshot-{len(self._snapshots) + 1}")
+            self._snapshots[reference.id] = files.copy()
+            return reference
+
+        return await self._asked(kept)
 
     async def restore(self, snapshot: SnapshotRef) -> None:
-        """Go on with files as they were kept; commands that run lose theirs.
+        """Go on with files as they were kept; what was asked of the ones before is withdrawn.
 
         Raises:
             SnapshotNotFoundError: there is no such snapshot; nothing was changed.
@@ -172,6 +172,15 @@ class InMemorySandboxClient:
             return kept.copy()
 
         await self._authority.replace(copied, timeout_s=_RESTORE_TIMEOUT_S)
+
+    async def _asked(self, work: Callable[[MemoryFiles], T]) -> T:
+        """What is done to the files that are in use, or, after a restore, to none (S5)."""
+
+        async def done(files: MemoryFiles) -> T:
+            await anyio.lowlevel.checkpoint()
+            return work(files)
+
+        return await self._authority.ask(done)
 
     async def _run(self, command: Command, files: MemoryFiles) -> RunResult:
         try:

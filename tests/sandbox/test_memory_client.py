@@ -159,6 +159,38 @@ async def test_a_command_that_runs_during_a_restore_reaches_the_old_files_and_no
         await client.stat("/workspace/late")
 
 
+OPERATIONS = {
+    "read_file": lambda client: client.read_file("/workspace/file"),
+    "write_file": lambda client: client.write_file("/workspace/file", "late"),
+    "read_bytes": lambda client: client.read_bytes("/workspace/file"),
+    "write_bytes": lambda client: client.write_bytes("/workspace/file", b"late"),
+    "stat": lambda client: client.stat("/workspace/file"),
+    "list": lambda client: client.list_directory("/workspace", max_entries=5),
+    "delete": lambda client: client.delete("/workspace/file"),
+    "make_directory": lambda client: client.make_directory("/workspace/late"),
+    "snapshot": lambda client: client.snapshot(),
+}
+
+
+@pytest.mark.contract("S5", "S6")
+@pytest.mark.parametrize("name", OPERATIONS)
+async def test_what_was_asked_of_the_files_before_a_restore_neither_answers_nor_reaches_those_after_it(
+    name: str,
+) -> None:
+    client = InMemorySandboxClient({"/workspace/file": "kept"})
+    kept = await client.snapshot()
+    await client.write_file("/workspace/file", "changed")
+    asked = asyncio.create_task(OPERATIONS[name](client))
+    await asyncio.sleep(0)
+    await client.restore(kept)
+    with pytest.raises(WorkerWithdrawnError) as caught:
+        await asked
+    assert caught.value.reason == "late"
+    assert await client.read_file("/workspace/file") == "kept"
+    assert [entry.name for entry in client.files.list_directory("/workspace").entries] == ["file"]
+    assert (await client.snapshot()).id == "snapshot-2"
+
+
 async def test_bounds_hold_and_a_refused_write_changes_nothing() -> None:
     limits = MemoryLimits(file_bytes=10, total_bytes=15, entries=5)
     client = InMemorySandboxClient({"/workspace/a": "x" * 10}, limits=limits)
