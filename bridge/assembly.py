@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -118,7 +118,7 @@ def assemble(
     record = _record(LogSession(face=face, release=VERSION, roots=everywhere), settings, directories, tell)
     ending.callback(record.close)
     return Assembly(
-        config=replace(config, **settings.first.limits),
+        config=config.model_copy(update=settings.first.limits),
         policy=OwnFilesPolicy(hidden_paths(directories, settings.file), everywhere, rules),
         log=ToldEventLog(record, sandbox.host_wrote),
         tell=tell,

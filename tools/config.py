@@ -1,12 +1,16 @@
-"""ToolConfig, the only configuration surface, and ``build_tools``, the one list of tools (X5)."""
+"""ToolConfig, the only configuration surface, and ``build_tools``, the one list of tools (X5).
 
-from __future__ import annotations
+Annotations are evaluated here: the model is made of them.
+"""
 
+import os
+from collections.abc import Collection, Mapping
 from copy import copy
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypedDict
+from typing import Annotated, Any, TypeAlias, TypedDict
 
-from openbuffer.sandbox.port import routes_files_through_sandbox
+from openbuffer.editor_access.port import EditorProvider
+from openbuffer.sandbox.port import SandboxClient, routes_files_through_sandbox
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf, SkipValidation
 
 from .builtin.delete import create_delete_tool
 from .builtin.edit import create_edit_tool
@@ -19,26 +23,38 @@ from .builtin.tasks import create_task_create_tool, create_task_list_tool, creat
 from .builtin.tool_search import with_tool_search
 from .builtin.write import create_write_tool
 from .catalog import TOOL_SEARCH
+from .contract import FunctionTool
 from .limits import COMMAND_OUTPUT_MAX_BYTES, FILE_MAX_BYTES, READ_OUTPUT_MAX_BYTES
+from .ports import ArtifactStore, TaskStore
 from .registry import refuse_doubles
+from .support.command_host import Environment
+from .support.http_guard_settings import WebSettings
+from .support.shells import Shell
 
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Collection, Mapping
-
-    from openbuffer.editor_access.port import EditorProvider
-    from openbuffer.sandbox.port import SandboxClient
-
-    from .contract import FunctionTool
-    from .ports import ArtifactStore, TaskStore
-    from .support.command_host import Environment
-    from .support.http_guard_settings import WebSettings
-    from .support.shells import Shell
+_Bytes: TypeAlias = Annotated[int, Field(gt=0)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolConfig:
-    """What a composition root decides about the tools. Sizes are bytes.
+def _not_one_text(value: Any) -> Any:
+    """A text is a sequence of texts as well, and never what was meant."""
+    if isinstance(value, str | bytes):
+        raise ValueError(f"expected several, in a tuple, and not the one text {value!r}")  # noqa: TRY004  see Raises
+    return value
+
+
+def _port(*members: str) -> AfterValidator:
+    """A port is known by what it has, not by its class; what it is asked for at a call only is not looked at here."""
+
+    def check(value: object) -> object:
+        lacking = [name for name in members if value is not None and not hasattr(value, name)]
+        if lacking:
+            raise ValueError(f"{type(value).__name__} is no such port: it has no {' and no '.join(lacking)}")
+        return value
+
+    return AfterValidator(check)
+
+
+class ToolConfig(BaseModel):
+    """What a composition root decides about the tools: the one place for it (X5). Sizes are bytes.
 
     ``roots`` is the boundary of the file tools; relative paths resolve against the first. ``descriptions``
     replaces a tool's text verbatim, by tool name (T8). Without ``writes`` no tool that changes files is assembled:
@@ -57,24 +73,33 @@ class ToolConfig:
     own, after ours. Of all these, those named in ``deferred``, and those that say it of themselves, are withheld from
     the model until ToolSearch has loaded them; names of what is not assembled are passed over. ToolSearch is there only
     where something is deferred (X6).
+
+    Raises:
+        pydantic.ValidationError: a field that does not exist, or a value that its field cannot take.
     """
 
-    roots: tuple[str | os.PathLike[str], ...]
-    editor: EditorProvider | None = None
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+    roots: Annotated[tuple[SkipValidation[str | os.PathLike[str]], ...], BeforeValidator(_not_one_text)]
     writes: bool = True
     commands: bool = True
-    sandbox: SandboxClient | None = None
-    environment: Environment = None
-    artifacts: ArtifactStore | None = None
-    shell: Shell | None = None
-    web: WebSettings | None = None
-    tasks: TaskStore | None = None
-    tools: tuple[FunctionTool, ...] = ()
-    deferred: Collection[str] = ()
-    file_max_bytes: int = FILE_MAX_BYTES
-    read_output_max_bytes: int = READ_OUTPUT_MAX_BYTES
-    command_output_max_bytes: int = COMMAND_OUTPUT_MAX_BYTES
-    descriptions: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    # What the tools work through. Each of these is a port or None, and None means that its tools are not there.
+    editor: Annotated[SkipValidation[EditorProvider | None], _port("__call__")] = None
+    sandbox: Annotated[SkipValidation[SandboxClient | None], _port("filesystem", "run")] = None
+    artifacts: Annotated[SkipValidation[ArtifactStore | None], _port("create", "read")] = None
+    tasks: Annotated[SkipValidation[TaskStore | None], _port("tasks", "put")] = None
+    web: InstanceOf[WebSettings] | None = None
+
+    environment: SkipValidation[Environment] = Field(default=None, repr=False)  # it may hold credentials
+    shell: InstanceOf[Shell] | None = None
+    tools: tuple[InstanceOf[FunctionTool], ...] = ()
+    deferred: Annotated[SkipValidation[Collection[str]], BeforeValidator(_not_one_text)] = ()
+    descriptions: Mapping[str, str] = Field(default_factory=dict[str, str])
+
+    file_max_bytes: _Bytes = FILE_MAX_BYTES
+    read_output_max_bytes: _Bytes = READ_OUTPUT_MAX_BYTES
+    command_output_max_bytes: _Bytes = COMMAND_OUTPUT_MAX_BYTES
 
 
 def build_tools(config: ToolConfig) -> tuple[FunctionTool, ...]:
@@ -100,7 +125,7 @@ def _withheld(tool: FunctionTool) -> FunctionTool:
 def _builtin(config: ToolConfig) -> tuple[FunctionTool, ...]:
     is_elsewhere = routes_files_through_sandbox(config.sandbox)
     if is_elsewhere:
-        config = replace(config, editor=None)
+        config = config.model_copy(update={"editor": None})
     read = create_read_tool(
         cwd=config.roots,
         editor=config.editor,
