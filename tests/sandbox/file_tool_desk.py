@@ -33,6 +33,8 @@ SPOTS = [
     "e2b async double",
     "e2b text-only double",
     "e2b package, Sandbox",
+    "e2b package, AsyncSandbox",
+    "container, engine's double",
 ]
 """Kinds of place that file tools work in: those whose files a test can reach behind the client's back."""
 

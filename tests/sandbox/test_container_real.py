@@ -30,6 +30,7 @@ from openbuffer.sandbox.container_life import find_container_engine, sweep_conta
 from openbuffer.sandbox.errors import CommandTimeoutError, ExitCodeError, SandboxFileError, SandboxUnavailableError
 from openbuffer.sandbox.host_files import DirectoryHostFiles
 from openbuffer.sandbox.port import Command
+from tool_set_desk import require_tools_work
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator
@@ -257,6 +258,11 @@ async def test_a_manifest_fills_a_container(client: ContainerSandboxClient, tmp_
     assert peak < 32 * MIB
     counted = await client.run(command('ls many | wc -l; cat many/999; wc -c <big; stat -c %a */f*; echo "$COLOUR"'))
     assert counted.output == f"1000\n999{100 * MIB}\n600\n red 'and' #1\n"
+
+
+@pytest.mark.contract("S4", "E4")
+async def test_the_whole_tool_set_works_in_a_container(client: ContainerSandboxClient) -> None:
+    await require_tools_work(client, client.workspace)
 
 
 @pytest.mark.slow

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 LEGACY = "déjà vu à côté, naïve façade\n".encode("latin-1")
 
 
-@pytest.fixture(params=SPOTS)
+# A call of the engine's double is a process of Python's, and there are several per operation.
+@pytest.fixture(
+    params=[pytest.param(name, marks=[pytest.mark.slow] if name.startswith("container") else []) for name in SPOTS]
+)
 async def at(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Spot]:
     if problem := missing(request.param):
         pytest.skip(problem)
