@@ -1,5 +1,8 @@
 """The host entry ``openbuffer.tools.host``: tools that touch files, processes or the web; no neutral entry (T9)."""
 
+from typing import Final
+
+from .adapters.brave_search import BraveSearch
 from .builtin.delete import create_delete_tool
 from .builtin.edit import create_edit_tool
 from .builtin.glob import create_glob_tool
@@ -10,6 +13,7 @@ from .builtin.shell import create_bash_tool, create_shell_tool
 from .builtin.tasks import create_task_create_tool, create_task_list_tool, create_task_update_tool
 from .builtin.tool_search import create_tool_search_tool, with_tool_search
 from .builtin.web_fetch import create_web_fetch_tool, web_fetch
+from .builtin.web_search import create_web_search_tool
 from .builtin.write import create_write_tool
 from .support.http_guard_settings import WebSettings
 
@@ -28,7 +32,12 @@ __all__ = [
     "create_task_update_tool",
     "create_tool_search_tool",
     "create_web_fetch_tool",
+    "create_web_search_tool",
     "create_write_tool",
     "web_fetch",
+    "web_search",
     "with_tool_search",
 ]
+
+web_search: Final = create_web_search_tool(provider=BraveSearch())
+"""Ready-made, with Brave: without ``BRAVE_API_KEY`` in the environment it answers that this is to be set (T7)."""

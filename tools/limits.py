@@ -207,3 +207,124 @@ WEB_CACHE_MAX_S: Final = 900.0
 
 WEB_PAGE_IDLE_S: Final = 300.0
 """How long a process that has no page to turn into Markdown stays."""
+
+SEARCH_COUNT_MAX: Final = 20
+"""Results that one call of WebSearch shows (W2)."""
+
+SEARCH_COUNT_DEFAULT: Final = 10
+
+SEARCH_QUERY_MAX_CHARS: Final = 500
+
+SEARCH_PAGE_MAX: Final = 100
+"""Pages of results that a call may name; a provider may have fewer."""
+
+SEARCH_TIMEOUT_S: Final = 30.0
+"""One search as a whole; a provider may give up sooner."""
+
+SEARCH_ANSWER_MAX_BYTES: Final = 2 * MIB
+"""What a provider of searches may answer, before and after decompression."""
+
+SEARCH_TITLE_MAX_CHARS: Final = 300
+SEARCH_SNIPPET_MAX_CHARS: Final = 600
+SEARCH_NOTE_MAX_CHARS: Final = 300
+SEARCH_RESULT_URL_MAX_CHARS: Final = 2_000
+"""Of a result, what is shown; one with a longer URL is left out."""
+
+ASK_QUESTIONS_MAX: Final = 4
+"""Questions that one call of AskUserQuestion asks (W3)."""
+
+ASK_OPTIONS_MAX: Final = 12
+ASK_HEADER_MAX_CHARS: Final = 40
+ASK_TEXT_MAX_CHARS: Final = 2_000
+ASK_LABEL_MAX_CHARS: Final = 200
+ASK_DESCRIPTION_MAX_CHARS: Final = 500
+"""What a question may have, so that every client can show it whole."""
+
+ASK_ANSWER_MAX_CHARS: Final = 10_000
+"""One text of an answer; the rest of a longer one is cut, and told."""
+
+ASK_TIMEOUT_S: Final = 3_600.0
+"""How long one question waits for its answer; whoever asks may give up sooner."""
+
+SCREENSHOT_MAX_SIDE: Final = 1_568
+SCREENSHOT_MAX_PIXELS: Final = 1_200_000
+SCREENSHOT_MAX_BYTES: Final = 3 * MIB
+"""One picture of the screen: its longer side, its pixels, its bytes as PNG. More would be made smaller by what serves
+a model, and then its coordinates would not be those of the picture (W6)."""
+
+SCREENSHOT_ATTEMPTS: Final = 4
+"""How often a picture of too many bytes is taken again, smaller each time."""
+
+SCREEN_MAX_SIDE: Final = 32_768
+"""A screen's width or height in its own units; a driver that tells more is not believed."""
+
+COMPUTER_DRIVER_TIMEOUT_S: Final = 90.0
+"""One call of a driver, which gives up sooner by itself; after that it is cancelled."""
+
+COMPUTER_ACTION_TIMEOUT_S: Final = 10.0
+"""How long what is driven may take to answer to one action, typing aside."""
+
+COMPUTER_SCREENSHOT_TIMEOUT_S: Final = 15.0
+COMPUTER_RELEASE_TIMEOUT_S: Final = 2.0
+"""How long it may take for a picture, and for keys and buttons to be released after an action that failed."""
+
+COMPUTER_TEXT_MAX_CHARS: Final = 4_000
+COMPUTER_PATH_MAX_POINTS: Final = 100
+COMPUTER_KEYS_MAX: Final = 6
+COMPUTER_SCROLL_MAX: Final = 10_000
+"""What one action types, drags through, presses together and scrolls by (in pixels of the picture)."""
+
+COMPUTER_WAIT_DEFAULT_MS: Final = 1_000
+COMPUTER_WAIT_MAX_MS: Final = 60_000
+COMPUTER_REASON_MAX_CHARS: Final = 500
+"""Why the user is given the computer."""
+
+COMPUTER_HAPPENED_MAX: Final = 10
+COMPUTER_HAPPENED_MAX_CHARS: Final = 300
+"""What is told of things that happened by themselves (dialogs, other pages): how many, and each of them."""
+
+COMPUTER_POLL_S: Final = 0.1
+"""How often it is looked whether the user has handed the computer back."""
+
+RETRIEVAL_DEFAULT_TOKENS: Final = 1_000
+RETRIEVAL_LEAST_TOKENS: Final = 200
+RETRIEVAL_MAX_TOKENS: Final = 16_000
+"""Tokens, as ``retrieval.budget`` estimates them, of one answer of CodebaseRetrieval (W5)."""
+
+RETRIEVAL_QUERY_MAX_CHARS: Final = 4_000
+RETRIEVAL_NAMES_MAX: Final = 100
+"""The question, and how many identifiers and active files it may come with."""
+
+RETRIEVAL_FILE_MAX_BYTES: Final = 2 * MIB
+"""A larger file is not parsed, and named."""
+
+RETRIEVAL_FILE_MAX_SYMBOLS: Final = 20_000
+"""Definitions that are kept of one file, and references."""
+
+RETRIEVAL_MAX_FILES: Final = 100_000
+"""Source files of one root that are looked at."""
+
+RETRIEVAL_SIGNATURE_MAX_CHARS: Final = 100
+"""Of the beginning of a definition, what is kept and shown."""
+
+RETRIEVAL_FILE_TIMEOUT_S: Final = 2.0
+RETRIEVAL_BATCH_TIMEOUT_S: Final = 10.0
+"""How long one file, and some dozens together, may take to be parsed; a file that takes longer is named."""
+
+RETRIEVAL_HANGS_MAX: Final = 8
+"""Files that may take too long in one call; of batches with further ones nothing is parsed."""
+
+RETRIEVAL_BUILD_TIMEOUT_S: Final = 120.0
+"""How long one call parses; what is left then is parsed by the next."""
+
+RETRIEVAL_MEMORY_MAX_BYTES: Final = 1024 * MIB
+"""Address space of each process that parses."""
+
+RETRIEVAL_IDLE_S: Final = 300.0
+"""How long a process that has nothing to parse stays."""
+
+RETRIEVAL_INDEX_MAX_BYTES: Final = 256 * MIB
+"""A kept index; a larger one is neither written nor read."""
+
+RETRIEVAL_KEPT_INDEXES: Final = 32
+"""Indexes in one directory; then those that were not written for the longest time go."""
