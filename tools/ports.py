@@ -22,20 +22,25 @@ class ProgressPort(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """One question to the user; ``options`` maps a label to its description (may be empty)."""
+    """One question to the user; ``options`` maps a label to its description (may be empty).
+
+    ``header`` is a few words to tell it from others; empty where there are none.
+    """
 
     text: str
     options: Mapping[str, str]
     multi_select: bool = False
     free_text: bool = False
+    header: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What became of one question; only ``answered`` carries values."""
+    """What became of one question; only ``answered`` carries values, and ``reason`` says why any other outcome is."""
 
     outcome: Literal["answered", "dismissed", "timeout", "unavailable"]
     values: tuple[str, ...] = ()
+    reason: str = ""
 
 
 class AskPort(Protocol):
