@@ -3,6 +3,7 @@
 from typing import Final
 
 from .adapters.brave_search import BraveSearch
+from .builtin.ask_user_question import ask_user_question, create_ask_user_question_tool
 from .builtin.delete import create_delete_tool
 from .builtin.edit import create_edit_tool
 from .builtin.glob import create_glob_tool
@@ -19,6 +20,8 @@ from .support.http_guard_settings import WebSettings
 
 __all__ = [
     "WebSettings",
+    "ask_user_question",
+    "create_ask_user_question_tool",
     "create_bash_tool",
     "create_delete_tool",
     "create_edit_tool",
