@@ -27,8 +27,9 @@ from .contract import FunctionTool
 from .limits import COMMAND_OUTPUT_MAX_BYTES, FILE_MAX_BYTES, READ_OUTPUT_MAX_BYTES
 from .ports import ArtifactStore, TaskStore
 from .registry import refuse_doubles
+from .search_provider import SearchProvider
 from .support.command_host import Environment
-from .support.http_guard_settings import WebSettings
+from .support.http_guard_settings import LiveWebSettings, WebSettings
 from .support.shells import Shell
 
 _Bytes: TypeAlias = Annotated[int, Field(gt=0)]
@@ -53,6 +54,12 @@ def _port(*members: str) -> AfterValidator:
     return AfterValidator(check)
 
 
+def _web(value: object) -> object:
+    if value is None or isinstance(value, WebSettings) or callable(value):
+        return value
+    raise ValueError(f"expected an instance of WebSettings, or what gives one, and not {type(value).__name__}")
+
+
 class ToolConfig(BaseModel):
     """What a composition root decides about the tools: the one place for it (X5). Sizes are bytes.
 
@@ -67,7 +74,8 @@ class ToolConfig(BaseModel):
     this process's own, credentials included. ``artifacts`` keeps outputs that are not shown whole, ``shell`` is looked
     for on this system if it is not given.
 
-    ``web`` is how the web is reached; without it there is no WebFetch (``WebSettings()`` is for public hosts only).
+    ``web`` is how the web is reached, or what gives it at each call; without it there is no WebFetch (``WebSettings()``
+    is for public hosts only). ``web_search`` searches it; without one there is no WebSearch.
 
     ``tasks`` keeps the tasks of the session; without it there are no task tools. ``tools`` are further ones of one's
     own, after ours. Of all these, those named in ``deferred``, and those that say it of themselves, are withheld from
@@ -89,7 +97,8 @@ class ToolConfig(BaseModel):
     sandbox: Annotated[SkipValidation[SandboxClient | None], _port("filesystem", "run")] = None
     artifacts: Annotated[SkipValidation[ArtifactStore | None], _port("create", "read")] = None
     tasks: Annotated[SkipValidation[TaskStore | None], _port("tasks", "put")] = None
-    web: InstanceOf[WebSettings] | None = None
+    web: Annotated[SkipValidation[LiveWebSettings], AfterValidator(_web)] = None
+    web_search: Annotated[SkipValidation[SearchProvider | None], _port("abilities", "targets", "search")] = None
 
     environment: SkipValidation[Environment] = Field(default=None, repr=False)  # it may hold credentials
     shell: InstanceOf[Shell] | None = None
@@ -184,11 +193,17 @@ def _running(config: ToolConfig, others: tuple[FunctionTool, ...]) -> tuple[Func
 
 
 def _on_web(config: ToolConfig) -> tuple[FunctionTool, ...]:
-    if config.web is None:
-        return ()
-    from .builtin.web_fetch import create_web_fetch_tool  # noqa: PLC0415  a set without it does not pay for it
+    tools: list[FunctionTool] = []
+    if config.web is not None:
+        from .builtin.web_fetch import create_web_fetch_tool  # noqa: PLC0415  a set without it does not pay for it
 
-    return (create_web_fetch_tool(settings=config.web, description=config.descriptions.get("WebFetch")),)
+        tools.append(create_web_fetch_tool(settings=config.web, description=config.descriptions.get("WebFetch")))
+    if config.web_search is not None:
+        from .builtin.web_search import create_web_search_tool  # noqa: PLC0415  likewise
+
+        text = config.descriptions.get("WebSearch")
+        tools.append(create_web_search_tool(provider=config.web_search, description=text))
+    return tuple(tools)
 
 
 def _on_tasks(config: ToolConfig) -> tuple[FunctionTool, ...]:

@@ -15,6 +15,7 @@ from .builtin.glob import create_glob_tool
 from .builtin.grep import create_grep_tool
 from .builtin.read import create_read_tool
 from .builtin.shell import create_bash_tool, create_shell_tool
+from .builtin.web_fetch import create_web_fetch_tool
 from .builtin.write import create_write_tool
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def create_default_tools(
     ``cwd`` holds the file tools; commands start there. ``editor`` is for the file tools and searches, never for
     commands. A ``sandbox`` whose files are its own carries the file tools, in which ``cwd`` is a directory then; the
     editor is not passed on, and there are no searches (S4, E4). ``environment`` is what commands get as their
-    variables; without one, those of this process. Every tool is resident.
+    variables; without one, those of this process. The web is that of public hosts alone. Every tool is resident.
     """
     is_elsewhere = routes_files_through_sandbox(sandbox)
     near = None if is_elsewhere else editor
@@ -52,5 +53,6 @@ def create_default_tools(
         create_write_tool(cwd=cwd, editor=near, sandbox=sandbox),
         create_edit_tool(cwd=cwd, editor=near, sandbox=sandbox),
         *searching,
-        # WebFetch and AskUserQuestion belong here, in this order; test_default_tools has them as not built yet.
+        create_web_fetch_tool(),
+        # AskUserQuestion belongs here; test_default_tools has it as not built yet.
     )

@@ -200,6 +200,7 @@ def test_every_tool_of_ours_declares_what_it_can_do_and_the_protocol_of_its_resu
         "Edit": read | write,
         **dict.fromkeys(RUNNING, frozenset({Capability.SHELL})),
         **dict.fromkeys([*ON_TASKS, "ToolSearch"], session),
+        "WebFetch": frozenset({Capability.NETWORK}),
     }
     assert all(tool.declares_invocation for tools in all_sets() for tool in tools if tool.name != "lookup")
 

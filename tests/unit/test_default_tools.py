@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 TIER = ("Shell", "Bash", "Read", "Write", "Edit", "Glob", "Grep", "WebFetch", "AskUserQuestion")
 """As docs/contract.md has it."""
 
-OPEN = {"WebFetch", "AskUserQuestion"}
+OPEN = {"AskUserQuestion"}
 """What of it is not built yet. The set only shrinks."""
 
 COMPOSITION_ROOTS: set[str] = set()
@@ -76,8 +76,8 @@ def test_a_sandbox_with_files_of_its_own_has_no_searches_and_no_editor() -> None
         raise AssertionError("the editor was asked, and its files are the host's")
 
     elsewhere = create_default_tools(cwd="/workspace", sandbox=InMemorySandboxClient(), editor=editor)
-    assert names(elsewhere) == ["Shell", "Bash", "Read", "Write", "Edit"]
-    assert all("in the session's sandbox" in tool.description for tool in elsewhere)
+    assert names(elsewhere) == ["Shell", "Bash", "Read", "Write", "Edit", "WebFetch"]
+    assert all("in the session's sandbox" in tool.description for tool in elsewhere if tool.name != "WebFetch")
     assert not [tool.name for tool in elsewhere if "editor" in tool.description]
     here = create_default_tools(cwd="/w", sandbox=Pretence())
     assert names(here) == names(create_default_tools(cwd="/w"))
@@ -93,7 +93,8 @@ def test_a_sandbox_with_files_of_its_own_has_no_searches_and_no_editor() -> None
 @pytest.mark.contract("X6", "E4")
 def test_the_editor_reaches_file_tools_and_searches_and_never_the_commands() -> None:
     told = {tool.name: "attached editor" in tool.description for tool in create_default_tools(cwd="/w", editor=asked)}
-    assert told == {"Shell": False, "Bash": False, **dict.fromkeys(("Read", "Write", "Edit", "Glob", "Grep"), True)}
+    on_files = dict.fromkeys(("Read", "Write", "Edit", "Glob", "Grep"), True)
+    assert told == {**dict.fromkeys(("Shell", "Bash", "WebFetch"), False), **on_files}
 
 
 @pytest.mark.contract("X6")

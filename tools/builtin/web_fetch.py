@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ..contract import CancellationToken, UrlTarget
     from ..support.http_guard import Resolver
     from ..support.http_guard_fetch import Fetched, Fetching
+    from ..support.http_guard_settings import LiveWebSettings
     from ..support.web_text import Shown
 
 
@@ -60,20 +61,20 @@ class WebFetchInput(BaseModel):
 
 def create_web_fetch_tool(
     *,
-    settings: WebSettings | None = None,
+    settings: LiveWebSettings = None,
     resolve: Resolver | None = None,
     description: str | None = None,
 ) -> FunctionTool:
     """Build the WebFetch tool. It keeps what it fetched for a while, so build one for each session.
 
-    ``settings`` is where hosts that are not public are allowed, and a proxy is named; without them there are none.
-    ``resolve`` looks names up; None does it as this system does.
+    ``settings`` is where hosts that are not public are allowed, and a proxy is named; without them there are none. What
+    gives them is asked at each call, and does not block; None is then that the web is switched off. ``resolve`` looks
+    names up; None does it as this system does.
 
     Raises:
         ToolDefinitionError: settings that cannot be meant.
     """
-    settings = settings or WebSettings()
-    session = _Session(settings, resolve)
+    sessions = _Sessions(settings, resolve)
 
     async def prepare(parsed: WebFetchInput, context: ToolContext) -> Plan:
         target = url_target(parsed.url)
@@ -81,13 +82,14 @@ def create_web_fetch_tool(
         await context.admit((target,))
         plan = Plan(targets=(target,), state=_Asked(target, headers, parsed))
         try:
-            check_target(target, settings, session.allowances)
+            sessions.for_target(target)
         except WebFailure as failure:
             plan.settled = InvocationResult.failed(str(failure))
         return plan
 
     async def commit(plan: Plan, context: ToolContext) -> InvocationResult:
         asked: _Asked = plan.state
+        session = sessions.for_target(asked.target)  # the settings may be stricter than when it was judged
         shown = printable(asked.target.url)
         return await until_cancelled(
             context.cancellation,
@@ -97,7 +99,7 @@ def create_web_fetch_tool(
 
     return create_builtin_tool(
         name="WebFetch",
-        description=description if description is not None else _description(settings),
+        description=description if description is not None else _description(sessions.first),
         model=WebFetchInput,
         prepare=prepare,
         commit=commit,
@@ -125,6 +127,34 @@ class _Asked:
     target: UrlTarget
     headers: Mapping[str, str]
     parsed: WebFetchInput
+
+
+class _Sessions:
+    """The settings as they are, and what calls share while they stay the same."""
+
+    def __init__(self, settings: LiveWebSettings, resolve: Resolver | None) -> None:
+        self._now = settings if callable(settings) else None
+        self._resolve = resolve
+        given = settings() if callable(settings) else settings
+        self.first: Final = given or WebSettings()
+        self._session = _Session(self.first, resolve)
+
+    def for_target(self, target: UrlTarget) -> _Session:
+        """What fetches this by the settings as they are now.
+
+        Raises:
+            WebFailure: they do not let it be fetched.
+        """
+        settings = self.first if self._now is None else self._now()
+        if settings is None:
+            raise WebFailure(
+                f"{printable(target.url)}: the web is switched off by the settings (web.enabled), so that nothing is "
+                "fetched. Do without it, or tell the user."
+            )
+        if settings != self._session.settings:
+            self._session = _Session(settings, self._resolve)  # what was kept was fetched by other settings
+        check_target(target, settings, self._session.allowances)
+        return self._session
 
 
 class _Session:
@@ -174,6 +204,7 @@ class _Session:
             resolve=self._resolve,
             admit=context.admit,
             is_wanted=lambda content_type: kind_of_type(content_type) != "other",
+            progress=context.progress,
         )
 
     def _prepared(self) -> tuple[Fetching, ssl.SSLContext]:

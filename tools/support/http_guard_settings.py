@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -62,6 +63,10 @@ class WebSettings:
             raise ToolDefinitionError("the limits of the web are to be above zero")
         if not self.user_agent.isascii() or not self.user_agent.isprintable():
             raise ToolDefinitionError("user_agent of the web is to be printable ASCII")
+
+
+LiveWebSettings: TypeAlias = WebSettings | Callable[[], WebSettings | None] | None
+"""The settings, or what gives those that hold now, at once; None is that the web is switched off."""
 
 
 class Allowances:
