@@ -1,4 +1,4 @@
-"""Lines made of scraps, held against bash itself: what it runs is among what was understood, or the line is doubted."""
+"""Lines made of scraps, held against the shells: what one runs is among what was understood, or the line is doubted."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from openbuffer.tools.rules.shell_words import Word
 
 BASH: Final = shutil.which("bash", path="/bin:/usr/bin")
+DASH: Final = shutil.which("dash", path="/bin:/usr/bin")
 
 SCRAPS: Final = [
     "c1", "c2", "c3", " ", " ", " ", "\n", ";", "&&", "||", "|", "&", "(", ")", "{ ", "; }", "`", "$(", ")", '"',
@@ -36,7 +37,9 @@ SCRAPS: Final = [
     "^", "./c1", "$", "[", "-eq ", "${x@P}", "${x:=", "for x in '$(c1)'; do ", "source ", "read x", "set -- ", "${!x}",
     "${x:",
     "<<- E\n", "case $x in ", "unset ", "test ", "printf -v x ", ". ", "\n\\\n", "<<E;", "<<\"E\"\n", "$\\\n",
-    "]]", "[[",
+    "]]", "[[", "[ ", " ]", "[ -f x ", "-v ", "$_", "${@", "@P}", "${*:", "=~ ", "'$(c1)'", "'x[$(c1)]'",
+    "'PATH[$(c1)]' ", "\"$x\" ", "$((x))", "$'\\'", "for x in -v; do ", "f1 'PATH[$(c1)]'; ",
+    "TZ='PATH[$(c1)]'; ", "TZ",
 ]  # fmt: skip
 
 AROUND: Final = [
@@ -53,6 +56,10 @@ TELLS: Final = (
     "builtin printf '%s\\x1e' \"${all//$'\\n'/$'\\x1d'}\" >&\"$TOLD\"; return 127; }"
 )
 
+TELLS_FROM_FILE: Final = (
+    '#!/bin/sh\nIFS=$(printf \'\\037\')\nset -- "${0##*/}" "$@"\nprintf \'%s\\036\' "$*" >> "/dev/fd/$TOLD"\nexit 127\n'
+)
+
 
 def scraps(chance: random.Random) -> str:
     line = "".join(chance.choice(SCRAPS) for _ in range(chance.randint(1, 7)))
@@ -63,13 +70,22 @@ def scraps(chance: random.Random) -> str:
 
 def run_by_bash(line: str, directory: Path) -> list[list[str]] | None:
     """The commands that bash ran; None where it did not end."""
-    assert BASH is not None
+    return _run(BASH, line, directory, {"PATH": "/nonexistent", "BASH_FUNC_command_not_found_handle%%": TELLS})
+
+
+def run_by_dash(line: str, directory: Path) -> list[list[str]] | None:
+    """Those of the commands that dash ran for which there are programs."""
+    ran = _run(DASH, line, directory, {"PATH": str(directory / "programs")})
+    return None if ran is None else [words for words in ran if words[0] != "dash"]  # it has read one of them by a dot
+
+
+def _run(shell: str | None, line: str, directory: Path, environment: dict[str, str]) -> list[list[str]] | None:
+    assert shell is not None
     reading, writing = os.pipe()
-    environment = {"PATH": "/nonexistent", "TOLD": str(writing), "BASH_FUNC_command_not_found_handle%%": TELLS}
     process = subprocess.Popen(
-        [BASH, "-c", "--", line],
-        env=environment,
-        cwd=directory,
+        [shell, "-c", "--", line],
+        env={**environment, "TOLD": str(writing)},
+        cwd=directory / "here",
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -89,6 +105,15 @@ def run_by_bash(line: str, directory: Path) -> list[list[str]] | None:
     return [record.split("\x1f") for record in records]
 
 
+def make_programs(directory: Path) -> None:
+    (directory / "here").mkdir()
+    (directory / "programs").mkdir()
+    for name in ("c1", "c2", "c3"):
+        program = directory / "programs" / name
+        program.write_text(TELLS_FROM_FILE)
+        program.chmod(0o755)
+
+
 def is_among(ran: list[str], known: list[tuple[Word, ...]]) -> bool:
     for words in known:
         if all(word.is_exact for word in words) and [word.text for word in words] == ran:
@@ -98,32 +123,39 @@ def is_among(ran: list[str], known: list[tuple[Word, ...]]) -> bool:
     return False
 
 
-def hold_against_bash(seed: int, count: int, directory: Path) -> int:
+def hold_against(shell: str, seed: int, count: int, directory: Path) -> int:
     """How many commands were compared."""
     chance = random.Random(seed)
     compared = 0
+    run = run_by_bash if shell == "bash" else run_by_dash
+    make_programs(directory)
     for _ in range(count):
         line = scraps(chance)
-        understood = look_through(line)
+        understood = look_through(line, is_bash=shell == "bash")
         if understood.doubts:
             continue
         known = [command.words for command in every_command(understood.commands)]
-        for ran in run_by_bash(line, directory) or []:
+        for ran in run(line, directory) or []:
             compared += 1
             assert is_among(ran, known), (line, ran)
     return compared
 
 
+without_bash = pytest.mark.skipif(BASH is None, reason="there is no bash to ask")
+without_dash = pytest.mark.skipif(DASH is None, reason="there is no dash to ask")
+SHELLS: Final = [pytest.param("bash", marks=without_bash), pytest.param("dash", marks=without_dash)]
+
+
 @pytest.mark.contract("X4")
-@pytest.mark.skipif(BASH is None, reason="there is no bash to ask")
-def test_what_bash_runs_is_what_was_understood(tmp_path: Path) -> None:
-    assert hold_against_bash(1, 500, tmp_path) > 50
+@pytest.mark.parametrize("shell", SHELLS)
+def test_what_a_shell_runs_is_what_was_understood(shell: str, tmp_path: Path) -> None:
+    assert hold_against(shell, 1, 500, tmp_path) > 50
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 @pytest.mark.contract("X4")
-@pytest.mark.skipif(BASH is None, reason="there is no bash to ask")
+@pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize("seed", range(2, 6))
-def test_what_bash_runs_is_what_was_understood_in_many_lines(seed: int, tmp_path: Path) -> None:
-    assert hold_against_bash(seed, 10_000, tmp_path) > 1_000
+def test_what_a_shell_runs_is_what_was_understood_in_many_lines(shell: str, seed: int, tmp_path: Path) -> None:
+    assert hold_against(shell, seed, 10_000, tmp_path) > 1_000

@@ -61,6 +61,30 @@ DENIED = [
     "for x in 'a[$(rm x)]'; do ls ${y:x}; done", ". /dev/stdin <<< 'rm x'", "bash /dev/stdin <<< 'rm x'",
     "sh <(echo rm x)", "source <(echo rm x)", "jobs -x rm x", "ls <<'E'\n\\\nrm x\nE\n", "ls ${X:-<(rm x)}",
     ">f\\\ng rm x", ">out/f\\\ngit rm x",
+    "for x in 'a[$(rm x)]'; do ls ${!x}; done", "for x in 'a[$(rm x)]'; do ls ${*:x}; done",
+    "for x in 'a[$(rm x)]'; do ls ${PATH:0:x}; done", "for x in 'a[$(rm x)]'; do [[ 1 -eq x ]]; done",
+    "for x in 'a[$(rm x)]'; do for ((i=0;i<x;i++)); do ls; done; done", ": 'a[$(rm x)]'; ls $((_))",
+    "[[ 'a[$(rm x)]' =~ .* ]]; ls $((BASH_REMATCH))", "TZ='a[$(rm x)]'; ls $((TZ))",
+    "ls ${X:-$((a[$(rm x)]))}", "f() { ls $(($1)); }; f 'a[$(rm x)]'", "bash -c 'ls $(($1))' _ 'a[$(rm x)]'",
+    "bash -c 'ls \"${@@P}\"' _ '$(rm x)'", "for x in '-v a[$(rm x)]'; do [ $x ]; done",
+    "for x in -v; do [ \"$x\" 'a[$(rm x)]' ]; done",
+    "for x in '-va[$(rm x)]'; do printf \"$x\" y; done", "wait -n -p 'a[$(rm x)]'",
+    "for x in -v; do for y in 'a[$(rm x)]'; do test \"$x\" \"$y\"; done; done",
+    "ls; >f$1a[0]=$1 rm x", "ls >&'f$(rm x)'", "ls >& 'f`rm x`'",
+    # read in other ways by other shells
+    "sh -c '[[ -f x || rm == x ]]'", "dash -c \"ls \\$'\\\\'; rm x #'\"", "sh -c 'eval \"[\"\"[ a || rm x ]\"\"]\"'",
+    "zsh -c '=rm x'", "zsh -c 'repeat 3 rm x'", "ksh -c 'rm x'",
+    # a command, where the parser sees an expression
+    "[ a || rm -f x ]", "[ a && rm -f x ]", "[ a | rm -f x ]", "[ a & rm -f x ]", "[ -f x\nrm -f y ]", "[ -f x \n rm ]",
+    # started by more of them
+    "ssh host -p 22 rm x", "ssh host -- rm x", "genv rm x", "gxargs rm", "gfind . -exec rm {} +", "bfs . -delete",
+    "/lib64/ld-linux-x86-64.so.2 /bin/rm x", "setarch x86_64 rm x", "linux32 rm x", "tmux new -d 'rm x'",
+    "at now <<< 'rm x'", "run0 rm x", "ssh-agent rm x", "docker run -v .:/w image rm x", "npx rm x", "uv run rm x",
+    "npm exec -- rm x", "uv run bash -c 'rm x'", "kubectl exec pod -- rm x", "fd -e py -x rm",
+    "git submodule --quiet foreach 'rm x'", "git rebase -ix 'rm x' main", "git rebase --exe='rm x' main",
+    "git difftool -yx 'rm x'", "git filter-branch --tree-filter 'rm x'", "git fetch --upload-pack='rm x' .",
+    "git clone -u 'rm x' . y", "git config alias.x '! rm y' && git x", "git -C a bisect run rm x",
+    "bash //dev/stdin <<< 'rm x'", ". ../../../dev/stdin <<< 'rm x'",
     # not understood, and the word is there
     "if rm", "rm (", "'rm x", "rm x $(", "{rm,x}", "a() rm x", "rm x\r\nls (", "while; rm x", "rm x )",
     "ls\u00a0; rm x",
@@ -92,7 +116,11 @@ ASKED = [
     "ls > ~/x",
     "./git status", "/tmp/git status", "sudo git status", "xargs git", "xargs ls", "find . -exec ls {} +", "npm run",
     "npm run test x", "npm run tests", "cd x && ls", "env", "ssh host ls", "bash x.sh", "python -c 'ls'",
-    "ls & cat x",
+    "ls & cat x", "docker run ls", "ls ${!X}", "ls $((X))", "ls ${PATH:X}", "[[ $X -eq 1 ]]", "[ $X ]",
+    "ls $(( $(git show x) ))", "[[ $(git show x) -eq 1 ]]", "git config core.pager x", "git difftool -x ls",
+    "ls > ~+/x", "ls > ~u/x", "ls > /proc/self/cwd/secret/x", "(cd secret; ls > x)", "ls 3<>secret/x >&3",
+    "find a -execdir sh -c 'ls > x' \\;", "git submodule foreach 'ls > x'", "ls ${X@P}",
+    "[ a < b ]; ls", "[ -v x ]; ls", "ls; [ a || ls -f x ]",
     "busybox ls", "echo x; ./run", "if git status; then cat x; fi", "f() { cat x; }; git status", "git.exe status",
 ]  # fmt: skip
 
@@ -110,7 +138,10 @@ ALLOWED = [
     "ls <<'E'\n$(rm x)\nE", "ls <<E\nrm x\nE", "set -euo pipefail; ls", "ls &",
     "case $1 in a) ls;; *) git status;; esac",
     "f() { ls; }; ls", "command -v git; ls", "ls {a,b} *.c ~/x", "eval 'ls'", "echo $((1 + 2))",
-    "git -c color.ui=false diff",
+    "git -c color.ui=false diff", "ls ${X:0:3} ${X: -1} ${X:-a} ${@:2}", "[[ $# -eq 1 && ${#X} -gt 2 ]]; ls",
+    "[ \"$X\" = y ]; ls", "[ -n \"$X\" ] && ls", "ls; [ \"$X\" ]", "[ $? -eq 0 ] || ls", "[ ! -f 'a b' -o x != y ]; ls",
+    "test -d \"$X\" && ls", "ls $(( (1 + 2) * $# ))", "git config user.name x",
+    "git config core.pager", "git rebase main", "git submodule update", "sh -c 'git status && ls $((1 + 1))'",
 ]  # fmt: skip
 
 

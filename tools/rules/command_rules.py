@@ -6,7 +6,7 @@ import functools
 import posixpath
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from .command_pattern import WORDS_MAX, CommandPattern
 from .looked_through import RunLine, look_through
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from .grammar import Rule
     from .looked_through import RunCommand
     from .shell_words import Word
+
+ShellKind: TypeAlias = Literal["bash", "posix", "other"]
+"""Whose grammar a line is of: bash's, that of any POSIX shell, or one that is not read."""
 
 STEPS_MAX: Final = 30_000
 """How many comparisons of a rule with a command a line may take."""
@@ -74,12 +77,15 @@ class JudgedLine:
     """A line, judged by several sets of rules; bounded in the comparisons that it makes."""
 
     line: str
-    is_posix: bool = True
+    shell: ShellKind = "bash"
     _steps: int = 0
     _run: RunLine = field(init=False)
 
     def __post_init__(self) -> None:
-        self._run = _looked_through(self.line) if self.is_posix else RunLine(doubts=["is not of a POSIX shell"])
+        if self.shell == "other":
+            self._run = RunLine(doubts=["is not of a POSIX shell"])
+        else:
+            self._run = _looked_through(self.line, self.shell == "bash")
 
     @property
     def run(self) -> RunLine:
@@ -168,12 +174,12 @@ class JudgedLine:
 
 
 def every_command(commands: Sequence[RunCommand]) -> Iterator[RunCommand]:
-    """All of them, and those that they run, in the order of the line."""
+    """All of them, and those that they run or may run, in the order of the line."""
     waiting = list(reversed(commands))
     while waiting:
         command = waiting.pop()
         yield command
-        waiting.extend(reversed(command.runs))
+        waiting.extend(reversed((*command.runs, *command.may_run)))
 
 
 def shown(words: Sequence[Word], most: int = 60) -> str:
@@ -184,8 +190,8 @@ def shown(words: Sequence[Word], most: int = 60) -> str:
 
 
 @functools.lru_cache(maxsize=16)
-def _looked_through(line: str) -> RunLine:
-    return look_through(line)
+def _looked_through(line: str, is_bash: bool) -> RunLine:
+    return look_through(line, is_bash=is_bash)
 
 
 def _crude_words(line: str) -> list[str]:
@@ -195,9 +201,9 @@ def _crude_words(line: str) -> list[str]:
     return words if plain == line else [*words, *_CRUDE.findall(plain[:_CRUDE_MAX_CHARS])]
 
 
-def is_posix_shell(argv: Sequence[str]) -> bool:
-    """Whether an argument vector starts a shell of which lines are read here; without one there is none to tell."""
-    if not argv:
-        return True
-    name = posixpath.basename(argv[0].replace("\\", "/")).lower().removesuffix(".exe")
-    return name in {"ash", "bash", "busybox", "dash", "ksh", "mksh", "rbash", "sh", "zsh"}
+def shell_of(argv: Sequence[str]) -> ShellKind:
+    """Which lines an argument vector takes; without one, as in a sandbox of its own, nobody knows which shell it is."""
+    name = posixpath.basename(argv[0].replace("\\", "/")).lower().removesuffix(".exe") if argv else "sh"
+    if name in {"bash", "rbash"}:
+        return "bash"
+    return "posix" if name in {"ash", "busybox", "dash", "sh"} else "other"

@@ -103,15 +103,36 @@ LAUNCHERS: Final = {
 
 OTHER_LAUNCHERS: Final = frozenset(
     {
-        "bwrap", "chroot", "chrt", "coproc", "dbus-run-session", "entr", "fakeroot", "firejail", "fc", "flock", "gdb",
-        "hyperfine", "jobs", "ltrace", "nsenter", "parallel", "perf", "pkexec", "proot", "rlwrap", "runuser", "script",
-        "setarch", "setpriv", "start-stop-daemon", "strace", "su", "systemd-run", "taskset", "unbuffer", "unshare",
-        "valgrind", "watch", "watchexec", "xvfb-run", "ash", "csh", "fish", "ld.so", "pwsh", "powershell", "tcsh",
+        "arch", "ash", "at", "batch", "bwrap", "caffeinate", "capsh", "catchsegv", "cgexec", "choom", "chpst", "chroot",
+        "chronic", "chrt", "coproc", "cpulimit", "csh", "dbus-launch", "dbus-run-session", "dumb-init", "eatmydata",
+        "entr", "envdir", "envuidgid", "expect", "fakeroot", "faketime", "fc", "firejail", "fish", "flock", "gdb",
+        "gosu", "hyperfine", "i386", "ifne", "jobs", "ksh", "ld.so", "linux32", "linux64", "ltrace", "mksh", "mosh",
+        "newgrp", "nix-shell", "nsenter", "numactl", "parallel", "perf", "pkexec", "powershell", "prlimit", "proot",
+        "proxychains", "proxychains4", "pwsh", "rlwrap", "rsh", "run0", "runcon", "runuser", "rush", "sandbox-exec",
+        "screen", "script", "sem", "setarch", "setlock", "setpriv", "setuidgid", "sg", "softlimit", "ssh-agent",
+        "sshpass", "start-stop-daemon", "strace", "su", "su-exec", "systemd-cat", "systemd-inhibit", "systemd-run",
+        "taskset", "tcsh", "tini", "tmux", "torify", "torsocks", "trickle", "uclampset", "uname26", "unbuffer",
+        "unshare", "valgrind", "watch", "watchexec", "x86_64", "xvfb-run", "zsh",
     }
 )  # fmt: skip
-"""More of them, whose arguments are not read."""
+"""More of them, whose arguments are not read; and shells that read lines in ways of their own."""
 
-SHELLS: Final = frozenset({"bash", "dash", "ksh", "mksh", "rbash", "sh", "zsh"})
+RUNNERS: Final = {
+    **dict.fromkeys(("docker", "kubectl", "nerdctl", "podman"), frozenset({"exec", "run"})),
+    **dict.fromkeys(("hatch", "npm", "pdm", "pipenv", "pixi", "poetry", "rye", "uv"), frozenset({"exec", "run", "x"})),
+    **dict.fromkeys(("bun", "mise", "pnpm", "yarn"), frozenset({"dlx", "exec", "run", "x"})),
+    **dict.fromkeys(("bundle", "conda", "direnv", "mamba", "micromamba"), frozenset({"exec", "run"})),
+    **dict.fromkeys(("bunx", "dotenv", "npx", "pipx", "pnpx", "uvx"), frozenset[str]()),
+    "nix": frozenset({"-c", "--command"}),
+    **dict.fromkeys(("fd", "fdfind"), frozenset({"-x", "-X", "--exec", "--exec-batch"})),
+}
+"""Programs that run another one behind one of these words, or at once where there are none.
+
+A rule that allows them means all of it; what they run is held against rules that deny or ask.
+"""
+
+SHELLS: Final = frozenset({"bash", "dash", "rbash", "sh"})
+"""Those whose lines are read."""
 
 _ASSIGNMENT: Final = re.compile(r"([A-Za-z_]\w*)\+?=", re.ASCII)
 
@@ -127,13 +148,15 @@ class Launched:
 
 def launched(launcher: Launcher, words: Sequence[Word]) -> Launched | None:
     """What a command of this launcher runs, no words where it runs nothing; None where its arguments are not known."""
-    at = _first_operand(launcher, words)
+    at = _first_operand(launcher, words, 1)
     if at is None:
         return None
     for _ in range(launcher.skipped):
         if at < len(words) and words[at].splits:
             return None
         at += 1
+    if launcher.is_line and (at := _first_operand(launcher, words, at)) is None:
+        return None  # its options may stand behind the host as well
     assignments: list[str] = []
     while launcher.assigns and at < len(words) and (found := _ASSIGNMENT.match(words[at].text)):
         if words[at].splits:
@@ -146,8 +169,7 @@ def launched(launcher: Launcher, words: Sequence[Word]) -> Launched | None:
     return Launched(inner, at, tuple(assignments))
 
 
-def _first_operand(launcher: Launcher, words: Sequence[Word]) -> int | None:
-    at = 1
+def _first_operand(launcher: Launcher, words: Sequence[Word], at: int) -> int | None:
     while at < len(words):
         word = words[at]
         if not word.text.startswith("-") and word.is_exact:
@@ -178,6 +200,14 @@ def _option(launcher: Launcher, text: str) -> int | None:
         if letter not in launcher.flags:
             return None
     return 1
+
+
+def launcher_name(program: str) -> str:
+    """The name by which a program is in the tables; some systems have those of GNU with a letter before."""
+    if program.startswith(("ld-", "ld.")):
+        return "ld.so"
+    plain = program.removeprefix("g")
+    return plain if plain in LAUNCHERS or plain == "find" else program
 
 
 def shell_script(words: Sequence[Word]) -> Word | None:

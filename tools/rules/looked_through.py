@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from .launchers import LAUNCHERS, OTHER_LAUNCHERS, SHELLS, launched, shell_script
+from .launchers import LAUNCHERS, OTHER_LAUNCHERS, RUNNERS, SHELLS, launched, launcher_name, shell_script
 from .shell_line import Redirection, SimpleCommand, is_harmless_variable, read_line
 from .shell_words import ANY_WORDS, Word
 
@@ -31,6 +31,7 @@ class RunCommand:
         words: as they are given.
         readings: the same without what does not matter to a rule that denies.
         runs: commands that it runs.
+        may_run: commands that it may run, which a rule that allows it means as well.
         reach: how many of its first words name the launcher, its options and the program that it runs.
         needs_rule: whether it does something by itself, besides what it runs.
     """
@@ -38,6 +39,7 @@ class RunCommand:
     words: tuple[Word, ...]
     readings: tuple[tuple[Word, ...], ...] = ()
     runs: list[RunCommand] = field(default_factory=list["RunCommand"])
+    may_run: list[RunCommand] = field(default_factory=list["RunCommand"])
     reach: int = 0
     needs_rule: bool = True
 
@@ -57,19 +59,22 @@ class RunLine:
             self.doubts.append(why)
 
 
-def look_through(line: str) -> RunLine:
-    """Everything that a line runs, as far as the line tells."""
+def look_through(line: str, *, is_bash: bool = True) -> RunLine:
+    """Everything that a line runs, as far as the line tells; else it is of another POSIX shell."""
     result = RunLine()
-    looker = _Looker(result)
+    looker = _Looker(result, is_bash=is_bash)
     result.commands = looker.line(line, 0)
-    if looker.loops and looker.computes:
-        result.doubt("computes with variables that it sets")
     if looker.changes_directory and looker.runs_relative:
         result.doubt("changes the directory and runs a program by a relative path")
-    relative = (each.target for each in result.redirections if each.target is not None)
-    if looker.changes_directory and any(not target.tilde and not target.text.startswith("/") for target in relative):
-        result.doubt("changes the directory and redirects to a relative path")
+    if looker.changes_directory:
+        result.redirections = [_from_anywhere(each) for each in result.redirections]
     return result
+
+
+def _from_anywhere(each: Redirection) -> Redirection:
+    """The same as it is known where the directory is not."""
+    is_known = each.target is None or each.target.tilde or each.target.text.startswith("/")
+    return each if is_known else Redirection(each.access, None)
 
 
 def _is_relative(program: str) -> bool:
@@ -91,18 +96,27 @@ _SETTING: Final = frozenset(
 )  # fmt: skip
 """Built into shells: they change what later words of the line mean, or compute what stands in their arguments."""
 
-_COMPUTING: Final = frozenset({"[", "printf", "test", *_SETTING})
+_COMPUTING: Final = frozenset({"[", "printf", "test", "wait", *_SETTING})
+_BINARY: Final = frozenset(
+    {"=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef", "-a", "-o"}
+)
+_BEFORE_OPERATORS: Final = frozenset({"[", "test", "!", "(", "-a", "-o"})
+
+_NOT_OF_ALL_SHELLS: Final = re.compile(
+    r"\$['\"\[]|\[\[|(?<!\$)\(\(|<<<|[<>]\(|&>|\|&|;;?&(?!&)|\b(?:function|select|coproc|time)\b|\$\{(?:!|\w*[/^,@]|\w*:[^-+?=])"
+)
+"""What bash reads in another way than a plain POSIX shell, for which it may be words, or a list of commands."""
+
 _SAFE_SET: Final = re.compile(r"[-+][eux]+|[-+][eux]*o|pipefail|errexit|nounset|xtrace")
 
 
 class _Looker:
-    def __init__(self, result: RunLine) -> None:
+    def __init__(self, result: RunLine, *, is_bash: bool) -> None:
         self._result = result
+        self._is_bash = is_bash
         self._left_bytes = _BYTES_MAX
         self.changes_directory = False
         self.runs_relative = False
-        self.loops = False
-        self.computes = False
 
     def line(self, line: str, depth: int) -> list[RunCommand]:
         """The commands of a line, or of a line within one."""
@@ -117,20 +131,20 @@ class _Looker:
         for why in read.doubts:
             self._result.doubt(why)
         self._result.redirections += read.redirections
-        self.loops = self.loops or read.loops
-        self.computes = self.computes or read.computes
-        found: list[RunCommand] = []
+        if not self._is_bash and (found := _NOT_OF_ALL_SHELLS.search(line)):
+            self._result.doubt(f"has {found.group()!r}, which is not the same in all shells")
+        commands: list[RunCommand] = []
         seen: set[SimpleCommand] = set()
         for command in read.commands:
             if command not in seen:
                 seen.add(command)
-                found.append(self.command(command.words, depth))
-        return found
+                commands.append(self.command(command.words, depth))
+        return commands
 
     def command(self, words: tuple[Word, ...], depth: int) -> RunCommand:
         """One command with all that it runs."""
         self._result.count += 1
-        program = posixpath.basename(words[0].text)
+        program = launcher_name(posixpath.basename(words[0].text))
         run = RunCommand(words, (words,))
         self.runs_relative = self.runs_relative or _is_relative(words[0].text)
         if self._result.count > COMMANDS_MAX or depth > _DEPTH_MAX:
@@ -146,6 +160,8 @@ class _Looker:
             self._shell(run, program, depth)
         elif program in _SPECIAL:
             _SPECIAL[program](self, run, depth)
+        elif program in RUNNERS:
+            self._runner(run, RUNNERS[program], depth)
         else:
             self._plain(run, program)
         return run
@@ -156,9 +172,9 @@ class _Looker:
             self.changes_directory = True
         if program in _SETTING:
             self._result.doubt(f"changes by {program} what a shell does")
-        if program == "printf" and any(word.text.startswith("-v") for word in run.words[1:2]):
+        if program == "printf" and any(word.text.startswith(("-v", "\0")) for word in run.words[1:2]):
             self._result.doubt("sets a variable by printf")
-        if program in _COMPUTING and any(re.search(r"\$\(|`|\[", word.text) for word in run.words[1:]):
+        if program in _COMPUTING and _may_compute(program, run.words):
             self._result.doubt(f"gives {program} what it may compute")
 
     def _guessed(self, words: Sequence[Word], depth: int) -> list[RunCommand]:
@@ -168,6 +184,11 @@ class _Looker:
             for start in range(1, min(len(words), _GUESSED_MAX))
             if self._result.count <= COMMANDS_MAX and words[start].is_exact and not words[start].text.startswith("-")
         ]
+
+    def _runner(self, run: RunCommand, before: frozenset[str], depth: int) -> None:
+        at = next((at for at, word in enumerate(run.words) if word.text in before), None) if before else 0
+        if at is not None:
+            run.may_run = self._guessed(run.words[at:], depth)
 
     def _launcher(self, run: RunCommand, program: str, depth: int) -> None:
         launcher = LAUNCHERS[program]
@@ -214,7 +235,9 @@ class _Looker:
         else:
             run.needs_rule = False
             run.reach = len(run.words)
+            around, self._is_bash = self._is_bash, program in {"bash", "rbash"}
             self._inner_line(run, (script,), depth)
+            self._is_bash = around
 
     # --- programs of their own kind ---------------------------------------------------------------------------------
 
@@ -258,6 +281,7 @@ class _Looker:
             text = words[at].text
             at += 1
             if text in {"-exec", "-execdir", "-ok", "-okdir"}:
+                self.changes_directory = self.changes_directory or text.endswith("dir")
                 end = next((i for i in range(at, len(words)) if words[i].text in {";", "+"}), len(words))
                 inner = tuple(ANY_WORDS if "{}" in word.text else word for word in words[at:end])
                 if inner and inner[0] is not ANY_WORDS:
@@ -308,16 +332,23 @@ class _Looker:
         return 2 if is_setting else 1
 
     def _git_command(self, run: RunCommand, texts: list[str], words: Sequence[Word], depth: int) -> None:
-        if texts[:2] == ["submodule", "foreach"]:
-            self._inner_line(run, [word for word in words[2:] if not word.text.startswith("--")], depth)
-        elif texts[:2] == ["bisect", "run"] and len(words) > 2:
+        command = texts[0] if texts else ""
+        operands = [word for word in words[1:] if not word.text.startswith("-")]
+        if any(_GIT_RUNS.match(text) for text in texts[1:]) or _runs_by_letter(command, texts[1:]):
+            self._result.doubt(f"has git {command[:40]} run what an option says")
+        if command == "config" and len(operands) > 1 and not _HARMLESS_SETTING.match(f"{operands[-2].text}="):
+            self._result.doubt("changes the configuration of git")
+        runs = " ".join((command, *(word.text for word in operands[:1])))
+        if command == "rebase" or runs in {"bisect run", "submodule foreach"}:
+            self.changes_directory = True  # to the top, or to each of the modules
+        if runs == "submodule foreach":
+            self._inner_line(run, operands[1:], depth)
+        elif runs == "bisect run" and len(words) > 2:
             run.runs.append(self.command(tuple(words[2:]), depth + 1))
-        elif texts[:1] == ["rebase"]:
-            for index, text in enumerate(texts):
-                if text in {"-x", "--exec"} and index + 1 < len(texts):
-                    self._inner_line_of(run, texts[index + 1], depth)
-                elif text.startswith(("--exec=", "-x")):
-                    self._inner_line_of(run, text.removeprefix("--exec=").removeprefix("-x"), depth)
+        elif command == "rebase":
+            for at, text in enumerate(texts):
+                if found := _REBASE_RUNS.match(text):
+                    self._inner_line_of(run, text[found.end() :] or " ".join(texts[at + 1 : at + 2]), depth)
 
     def _inner_line_of(self, run: RunCommand, text: str, depth: int) -> None:
         if text.strip():
@@ -325,7 +356,48 @@ class _Looker:
 
 
 def _is_no_file(word: Word) -> bool:
-    return not word.is_exact or word.text.startswith(("/dev/", "/proc/"))
+    # One that begins by going up may come to /dev as well.
+    path = posixpath.normpath(word.text).removeprefix("/")
+    return not word.is_exact or re.match(r"/?(?:\.\./)*(?:dev|proc)/", path) is not None
+
+
+def _may_compute(program: str, words: Sequence[Word]) -> bool:
+    """Whether a shell may take a word for an expression, or for the name of a variable with one in its brackets."""
+    if any(_IN_BRACKETS.search(word.text) for word in words[1:]):
+        return True
+    if program not in {"[", "test"}:
+        return program == "wait" and not all(word.is_exact for word in words)
+    end = len(words) - (program == "[")
+    return any(
+        words[at].splits or words[at].text in {"-v", "-R"} or _may_be_operator(words[at - 1 : min(at + 2, end)])
+        for at in range(1, end)
+    )
+
+
+def _may_be_operator(around: Sequence[Word]) -> bool:
+    """Whether the second of these words of a test may be one that has the third taken for a variable."""
+    if len(around) < 3 or not around[1].text.startswith(("\0", "-\0")):
+        return False
+    return around[0].text in _BEFORE_OPERATORS and around[2].text not in _BINARY
+
+
+_IN_BRACKETS: Final = re.compile(r"\$\(|`|\[")
+# Options can be shortened, and those of one letter stand together.
+_REBASE_RUNS: Final = re.compile(r"--exe?c?(?:=|$)|-[a-zA-Z]*?x")
+_GIT_RUNS: Final = re.compile(
+    r"--(?:extc(?:m|md)?|upl(?:oad(?:-pack)?)?|rec(?:eive-pack)?|op(?:en-files-in-pager)?|[\w-]+-filter|[\w-]+-cmd)(?:=|$)"
+)
+_GIT_LETTERS: Final = {"clone": "uc", "difftool": "x", "grep": "O"}
+_GIT_WORDS: Final = {"archive": "--ex", "clone": "--conf", "ls-remote": "--ex", "push": "--ex", "fetch-pack": "--ex"}
+
+
+def _runs_by_letter(command: str, options: Sequence[str]) -> bool:
+    word = _GIT_WORDS.get(command)
+    letters = _GIT_LETTERS.get(command, "")
+    short = (option for option in options if re.match(r"-[A-Za-z]", option))
+    return any(letter in option for option in short for letter in letters) or (
+        word is not None and any(option.startswith(word) for option in options)
+    )
 
 
 _HARMLESS_SETTING: Final = re.compile(r"(color|advice|user)\.[\w.]+=|core\.quote[pP]ath=")
@@ -336,6 +408,7 @@ _SPECIAL: Final[dict[str, Callable[[_Looker, RunCommand, int], None]]] = {
     "set": _Looker.set,
     "source": _Looker.source,
     ".": _Looker.source,
+    "bfs": _Looker.find,
     "find": _Looker.find,
     "git": _Looker.git,
 }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..contract import CommandTarget, FileTarget
 from ..support.glob_pattern import literally
-from .command_rules import JudgedLine, is_posix_shell
+from .command_rules import JudgedLine, shell_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,9 +49,9 @@ def _rules_for(tool: str, target: Target) -> Iterator[str]:
 
 
 def _commands(tool: str, target: CommandTarget) -> Iterator[str]:
-    if target.in_sandbox or not is_posix_shell(target.argv):
+    if target.in_sandbox:
         raise _CannotBeNamedError
-    run = JudgedLine(target.command).run
+    run = JudgedLine(target.command, shell_of(target.argv)).run
     if run.doubts or not run.commands:
         raise _CannotBeNamedError
     for command in run.commands:

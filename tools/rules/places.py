@@ -58,10 +58,15 @@ class RulePlaces:
         PathMatcher(patterns, deep=restricts)  # to have it refused now, where the rule is known
         return patterns
 
-    def absolute(self, text: str, cwd: str, *, tilde: bool) -> str:
-        """The path of a word in a command, as text: without ``.`` and ``..``; links are not followed."""
+    def absolute(self, text: str, cwd: str, *, tilde: bool) -> str | None:
+        """The path of a word in a command, as text: without ``.`` and ``..``; links are not followed.
+
+        None where it is somebody's home directory, or one that the shell was in.
+        """
         if tilde and (text == "~" or text.startswith("~/")):
             text = self.home + text[1:]
+        elif tilde:
+            return None
         names: list[str] = []
         for name in (text if text.startswith("/") else f"{cwd}/{text}").split("/"):
             if name == "..":

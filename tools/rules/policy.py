@@ -14,7 +14,7 @@ from ..permissions import Decision
 from ..support.located import printable
 from ..support.path_matcher import AnchoredPattern
 from ..support.unreadable import UnreadablePaths, UnreadablePattern
-from .command_rules import CommandRules, JudgedLine, TooMuchToJudgeError, is_posix_shell
+from .command_rules import CommandRules, JudgedLine, TooMuchToJudgeError, shell_of
 from .grammar import VERDICTS, Rule, RuleError, Source, parse_rule
 from .offered import offered_rules
 from .path_rules import PathRules
@@ -37,11 +37,15 @@ WITHOUT_RULES: Final[Mapping[Capability, Verdict]] = {
     Capability.NETWORK: "ask",
     Capability.ASK_USER: "allow",
     Capability.COMPUTER: "ask",
+    Capability.SCREEN_READ: "allow",
     Capability.SESSION: "allow",
 }
 """What happens without a rule: what changes nothing passes, everything else is asked about."""
 
 _NO_FILES: Final = frozenset({"/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty"})
+_ELSEWHERE: Final = ("/proc/", "/dev/fd/")
+"""What lies there is another file for each process."""
+
 _ALLOWED: Final = Decision("allow")
 _OFFERED: Final = Source("offered")
 
@@ -171,7 +175,7 @@ class RulePolicy:
         allows = bool(self._sets["allow"].commands) and allowing is None
         if not (self._restricts_commands or self._restricts_files or allows):
             return _by(asking) if asking is not None else self._unless(allowing, target, "no rule allows it")
-        line = JudgedLine(target.command, is_posix=is_posix_shell(target.argv))
+        line = JudgedLine(target.command, shell_of(target.argv))
         try:
             restricted = self._restricted_line(line, target, asking)
             return restricted or self._allowed_line(line, target, allowing)
@@ -232,12 +236,14 @@ class RulePolicy:
     def _redirected(self, each: Redirection, target: CommandTarget) -> Decision | None:
         """What the rules about files say of a redirection; None where none of them does."""
         access = Capability.FILE_WRITE if each.access == "write" else Capability.FILE_READ
-        if each.target is None:
-            why = "it cannot be told which file it is redirected to, and there are rules about files"
-            return Decision("ask", why) if self._judges(access) else None
-        path = self._places.absolute(each.target.text, target.cwd, tilde=each.target.tilde)
+        path = None
+        if each.target is not None:
+            path = self._places.absolute(each.target.text, target.cwd, tilde=each.target.tilde)
         if path in _NO_FILES:
             return _ALLOWED
+        if path is None or path.startswith(_ELSEWHERE):
+            why = "it cannot be told which file it is redirected to, and there are rules about files"
+            return Decision("ask", why) if self._judges(access) else None
         file = FileTarget(path=path, access=access)
         for verdict in VERDICTS:
             rules = self._sets[verdict]

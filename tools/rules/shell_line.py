@@ -53,20 +53,21 @@ class ShellLine:
     """What a line comes to.
 
     ``doubts`` say why there may be more to it than ``commands`` and ``redirections``; each completes "the line ...".
-    ``loops``: it sets a variable to one word after the other; ``computes``: it takes the values of variables for
-    expressions, in which a shell runs what is in brackets.
     """
 
     commands: list[SimpleCommand] = field(default_factory=list[SimpleCommand])
     redirections: list[Redirection] = field(default_factory=list[Redirection])
     doubts: list[str] = field(default_factory=list[str])
-    loops: bool = False
-    computes: bool = False
 
     def doubt(self, why: str) -> None:
         """Take note of a reason, once."""
         if why not in self.doubts and len(self.doubts) < _DOUBTS_MAX:
             self.doubts.append(why)
+
+    def not_understood(self, why: str) -> None:
+        """Take note of a reason for which it may redirect to any file as well."""
+        self.doubt(why)
+        self.redirections += [Redirection("write", None), Redirection("read", None)]
 
 
 def read_line(line: str) -> ShellLine:
@@ -75,20 +76,20 @@ def read_line(line: str) -> ShellLine:
     try:
         source = line.encode()
     except UnicodeEncodeError:
-        result.doubt("is not valid Unicode")
+        result.not_understood("is not valid Unicode")
         return result
     if len(source) > LINE_MAX_BYTES:
-        result.doubt(f"has {len(source)} bytes, and one of more than {LINE_MAX_BYTES} is not taken apart")
+        result.not_understood(f"has {len(source)} bytes, and one of more than {LINE_MAX_BYTES} is not taken apart")
         return result
     if b"\0" in source:
-        result.doubt("has a NUL character")
+        result.not_understood("has a NUL character")
         return result
     if b"$\\\n" in source:
         result.doubt("has a $ at the end of a line that goes on")
     root = parsed(source)
     reader = _Reader(source, result)
     if root.has_error:
-        result.doubt("is not understood by the parser")
+        result.not_understood("is not understood by the parser")
     reader.check_leaves(root)
     reader.visit(root, 0)
     return result
@@ -239,10 +240,12 @@ class _Reader:
             self._loop(node)
         if kind == "compound_statement" and self._text(node).startswith("(("):
             self._result.doubt("computes by (( )), where some shells run commands")
-        if kind == "arithmetic_expansion":
-            self._compute(node)
+        if kind == "arithmetic_expansion" and not _is_number(self._bytes(node)[2:]):
+            self._result.doubt(_COMPUTES)
+        if kind == "c_style_for_statement" or (kind == "command_substitution" and self._text(node)[:3] == "$(("):
+            self._result.doubt(_COMPUTES)  # where the parser sees a substitution, a shell would still compute
         if kind == "expansion":
-            self._check_expansion(self._without_substitutions(node))
+            self._check_expansion(node)
         if kind in {"regex", "extglob_pattern"} and not _PLAIN_PATTERN.fullmatch(self._text(node)):
             self._result.doubt(f"has {self._text(node)[:40]!r}, which is not understood")
         for child in node.children:
@@ -256,40 +259,53 @@ class _Reader:
             text[start:end] = b" " * (end - start)
         return bytes(text)
 
-    def _check_expansion(self, text: bytes) -> None:
-        """``text`` is that of ``${...}`` without the commands in it."""
+    def _check_expansion(self, node: Node) -> None:
+        """What ``${...}`` does besides telling a value, but for the commands in it that the parser has found."""
+        text = self._without_substitutions(node)
         if re.search(rb"[()<>`&|;]", text):
             # A process substitution in there is run by a shell, and not seen by the parser.
             self._result.doubt("has an expansion that is not understood")
-        if re.match(rb"\$\{!?\w*(?::?=|@[A-Za-z])", text):
+        if re.match(rb"\$\{\w*:?=", text) or re.search(rb"@[A-Za-z]\}$", text):
             self._result.doubt("has an expansion that sets a variable, or runs what is in one")
-        if re.match(rb"\$\{\w*:[^-+?=]", text):
-            self._result.computes = True
+        if text.startswith(b"${!"):
+            self._result.doubt("has an expansion of a variable that another one names")
+        part = re.match(rb"\$\{#?(?:\w+|[@*?#$!-]):(?![-+?=])(.*)\}$", self._bytes(node), re.DOTALL)
+        if part is not None and not all(map(_is_number, part[1].split(b":"))):
+            self._result.doubt(_COMPUTES)
 
     def _loop(self, node: Node) -> None:
-        self._result.loops = True
         name = next((self._text(child) for child in node.children if child.type == "variable_name"), "")
         # A small name is a variable of the line's own; but for these, which programs look for.
         if not name.islower() or name.endswith("_proxy"):
             self._result.doubt(f"sets the variable {name[:40]}")
 
-    def _compute(self, node: Node) -> None:
-        text = self._source[node.start_byte : node.end_byte]
-        if re.search(rb"""['"\\]""", text):
-            self._result.doubt("computes what is in quotes")
-        if re.search(rb"[A-Za-z_]", self._without_substitutions(node)):
-            self._result.computes = True
-
     def _test(self, node: Node, depth: int) -> None:
-        """A test runs nothing but what is expanded or computed in it; of its words none is told but the first."""
-        text = self._source[node.start_byte : node.end_byte].lstrip(b"[").rstrip(b"]")
-        if re.search(rb"-(?:eq|ne|lt|le|gt|ge|v|R)\b", text):
-            self._result.computes = self._result.computes or b"$" in text
-            if re.search(rb"[\[`'\"\\]", self._without_substitutions(node).lstrip(b"[").rstrip(b"]")):
-                self._result.doubt("computes what is in quotes or brackets")
-        self._result.commands.append(SimpleCommand((Word(self._text(node.children[0])),)))
+        """A test runs nothing but what is expanded or computed in it; ``[`` is a command like any other."""
+        bracket = self._text(node.children[0])
+        if bracket == "[":
+            self._bracket(node)
+        else:
+            text = self._bytes(node)
+            if len(_COMPUTING_TEST.findall(text)) != len(_COMPARED_NUMBERS.findall(text)):
+                self._result.doubt(_COMPUTES)
+            self._result.commands.append(SimpleCommand((Word(bracket),)))
         for child in node.children:
             self.visit(child, depth + 1)
+
+    def _bracket(self, node: Node) -> None:
+        """The parser sees an expression, where a shell sees words, and perhaps the end of the command."""
+        parts: list[tuple[int, int, list[Node]]] = []
+        end = node.children[0].end_byte
+        for each in _pieces(node):
+            if not _BLANKS.fullmatch(self._source, end, max(end, each.start_byte)):
+                self._result.not_understood("has a line end of which it is not clear what it ends")
+            self._part(each, parts)
+            end = max(end, each.end_byte)
+        words = [self._word(*part) for part in parts]
+        ends = self._source[node.start_byte + 1 : node.start_byte + 2] + self._source[node.end_byte - 2 : node.end_byte]
+        if not re.fullmatch(rb"[ \t][ \t]\]", ends) or any(word.text == "\0" and word.splits for word in words):
+            self._result.not_understood("has a test that is not understood")
+        self._result.commands.append(SimpleCommand((Word("["), *words, Word("]"))))
 
     def _backquoted(self, node: Node) -> None:
         inside = self._source[node.start_byte + 1 : node.end_byte - 1]
@@ -333,9 +349,14 @@ class _Reader:
         assignments: list[str] = []
         parts: list[tuple[int, int, list[Node]]] = []
         later = list(more)
+        end = -1
         for child in node.children:
             kind = child.type
+            if 0 <= end <= child.start_byte and _JOINED.fullmatch(self._source, end, child.start_byte):
+                self._result.not_understood("has a redirection of which it is not clear where it ends")
+            end = -1
             if kind.endswith("_redirect"):
+                end = child.end_byte
                 later += self._redirect(child, depth + 1)
             elif kind == "variable_assignment" and node.type == "command":
                 assignments.append(self._text(child).partition("=")[0])
@@ -417,12 +438,17 @@ class _Reader:
 
     def _target(self, operator: str, words: list[list[Node]]) -> None:
         if not words or operator not in _WRITES | _READS:
-            self._result.doubt("has a redirection that is not understood")
+            self._result.not_understood("has a redirection that is not understood")
             return
         nodes = words[0]
         word = self._word(nodes[0].start_byte, nodes[-1].end_byte, nodes)
-        if operator in {">&", "<&"} and re.fullmatch(r"\d+-?|-", word.text):
-            return
+        if operator in {">&", "<&"}:
+            if re.fullmatch(r"\d+-?|-", word.text):
+                return
+            if not re.fullmatch(r"[\w./%+,:@-]+", word.text):
+                # What is in the quotes there is expanded all the same, once more.
+                self._result.not_understood("has a redirection that is not understood")
+                return
         target = word if word.is_exact else None
         if operator in _WRITES:
             self._result.redirections.append(Redirection("write", target))
@@ -454,10 +480,27 @@ class _Reader:
         return self._source[at - 1 : at] in {b"", b" ", b"\t", b"\n", b";", b"&", b"|", b"(", b")"} or at == 0
 
     def _text(self, node: Node) -> str:
-        return self._source[node.start_byte : node.end_byte].decode(errors="replace")
+        return self._bytes(node).decode(errors="replace")
+
+    def _bytes(self, node: Node) -> bytes:
+        return self._source[node.start_byte : node.end_byte]
 
     def _shown(self, start: int, end: int) -> str:
         return self._source[start : min(end, start + 40)].decode(errors="replace")
+
+
+# A shell takes the value of a variable for an expression as well, and runs what is in the brackets of that: whether it
+# comes from the line, from a file that a command of it reads, or from somewhere else, nobody knows.
+_COMPUTES: Final = "computes with what is no number"
+_NUMBER: Final = rb"(?:-?\d+|\$[?#]|\$\{#\w+\})"
+_COMPUTING_TEST: Final = re.compile(rb"-(?:eq|ne|lt|le|gt|ge|v|R)\b")
+_COMPARED_NUMBERS: Final = re.compile(rb"(?<!\S)%b\s+-(?:eq|ne|lt|le|gt|ge)\s+%b(?!\S)" % (_NUMBER, _NUMBER))
+_CALCULATION: Final = re.compile(rb"(?:[\s\d()+*/%<>=!&|^~?:,\]-]|\$[?#]|\$\{#\w+\})*+")
+
+
+def _is_number(text: bytes) -> bool:
+    """Whether nothing but numbers and signs is computed."""
+    return _CALCULATION.fullmatch(text) is not None
 
 
 _JOINED: Final = re.compile(rb"(?:\\\n)*")
@@ -471,6 +514,17 @@ def _leaves(root: Node, look: Callable[[Node], None]) -> Iterator[Node]:
         node = stack.pop()
         if node.child_count and node.type not in _UNITS:
             look(node)
+            stack.extend(reversed(node.children))
+        else:
+            yield node
+
+
+def _pieces(test: Node) -> Iterator[Node]:
+    """The words and signs of a test between its brackets, in their order."""
+    stack = list(reversed(test.children[1:-1]))
+    while stack:
+        node = stack.pop()
+        if node.child_count and node.type not in _WORDS:
             stack.extend(reversed(node.children))
         else:
             yield node

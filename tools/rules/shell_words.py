@@ -69,7 +69,7 @@ class _Reader:
         while self._at < len(text):
             plain = _PLAIN.match(text, self._at)
             if plain is not None:
-                self._parts.append(plain.group())
+                self._parts.append(_TILDE_INSIDE.sub(UNKNOWN, plain.group()))
                 self._at = plain.end()
             else:
                 self._special(text[self._at])
@@ -85,8 +85,9 @@ class _Reader:
         elif char == "\\":
             self._escape()
         elif self._at in self._expansions:
-            self._splits = self._splits or char not in "<>"
-            self._take(UNKNOWN, self._expansions[self._at])
+            end = self._expansions[self._at]
+            self._splits = self._splits or not (char in "<>" or self._text[self._at : end] in _NUMBERS)
+            self._take(UNKNOWN, end)
         elif char == "$":
             self._dollar()
         elif char in "*?[]{}":
@@ -155,6 +156,10 @@ class _Reader:
 # Empty braces are what find and xargs are given; a shell leaves them alone.
 _PLAIN: Final = re.compile(r"(?:[\w@%+=:,./^!~#-]|\{\}|[^\x00-\x7f\s])+")
 _PLAIN_IN_QUOTES: Final = re.compile(r'[^"$`\\\x00]+')
+_TILDE_INSIDE: Final = re.compile(r"(?<=[=:])~")
+"""Some shells put a home directory there, as in an assignment."""
+
+_NUMBERS: Final = frozenset({"$?", "$#", "$$"})
 _EXPANDS: Final = re.compile(r"\$[\w@*#?$!({\[-]")
 _ANSI_C: Final = re.compile(r"\$'((?:[^'\\]|\\.)*)'", re.DOTALL)
 _ESCAPE: Final = re.compile(r"\\(x[0-9A-Fa-f]{1,2}|[0-7]{1,3}|u[0-9A-Fa-f]{1,4}|U[0-9A-Fa-f]{1,8}|.)", re.DOTALL)
