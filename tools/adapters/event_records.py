@@ -9,10 +9,12 @@ import json
 import math
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, assert_never, cast
+from urllib.parse import quote, unquote
 
 from ..contract import Capability, CommandTarget, FileChange, FileTarget, Hunk, Target, UrlTarget
 from ..events import ApprovalAnswered, ApprovalAsked, ToolFinished, ToolIntended, ToolRejected
 from ..limits import LOG_PART_MAX_BYTES
+from .log_redaction import REDACTED, names_credential
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -140,7 +142,15 @@ class _Encoder:
         told = _fields(target)
         if not isinstance(target, FileTarget):  # where something is done is never redacted: the record is for that
             told = {name: self._plain(value) for name, value in told.items()}
+        if isinstance(target, UrlTarget):
+            told["url"] = self._url(target.url)
         return {"type": _TARGET_NAMES.get(type(target), type(target).__name__), **told}
+
+    def _url(self, url: str) -> str:
+        """A URL also hides what is to be redacted by its spelling."""
+        meant = unquote(url)
+        redacted = self._redaction.text(meant)
+        return self._redaction.text(url) if redacted == meant else quote(redacted, safe=_URL_CHARACTERS)
 
     def _change(self, change: FileChange) -> None:
         before = change.before
@@ -184,15 +194,23 @@ class _Encoder:
             if isinstance(value, dict):
                 entries = cast("dict[object, object]", value).items()
                 return {
-                    key if isinstance(key, str) else _described(key): self._plain(v, depth + 1) for key, v in entries
+                    key if isinstance(key, str) else _described(key): self._plain_member(key, each, depth)
+                    for key, each in entries
                 }
             if isinstance(value, (list, tuple)):
                 return [self._plain(item, depth + 1) for item in cast("list[object]", value)]
         return self._redaction.text(_described(value))
 
+    def _plain_member(self, name: object, value: object, depth: int) -> Any:
+        if value and isinstance(value, str) and isinstance(name, str) and names_credential(name):
+            return REDACTED
+        return self._plain(value, depth + 1)
+
 
 _TARGET_NAMES: Final[dict[type[Target], str]] = {FileTarget: "file", CommandTarget: "command", UrlTarget: "url"}
 """What a kind of target is called in a log, for good."""
+
+_URL_CHARACTERS: Final = "!$%&'()*+,-./:;=?@[]_~"
 
 _TOO_LARGE: Final = f"is over {LOG_PART_MAX_BYTES} bytes"
 

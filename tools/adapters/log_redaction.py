@@ -37,6 +37,18 @@ _SHAPES: Final = (
 )
 """Each with words of which a text that matches has at least one: looking for those is quick."""
 
+_CREDENTIAL_NAMES: Final = frozenset(
+    {
+        *("authorization", "proxy-authorization", "cookie", "set-cookie", "api-key", "apikey", "x-api-key"),
+        *("x-auth-token", "x-access-token", "x-csrf-token", "x-subscription-token", "private-token"),
+    }
+)
+
+
+def names_credential(name: str) -> bool:
+    """Whether what stands under this name is a credential, whatever it looks like: request headers for one."""
+    return name.lower().replace("_", "-") in _CREDENTIAL_NAMES
+
 
 class Redaction:
     """Replaces what must not be kept.
