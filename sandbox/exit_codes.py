@@ -82,10 +82,17 @@ def _well_formed(value: object, ended: object) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_EXIT_CODE:
         return int(value)
     raise ExitCodeError(
-        f"the sandbox told {repr(value)[:80]} ({type(value).__name__}) as the command's exit code, which no command "
+        f"the sandbox told {_shown(value)} ({type(value).__name__}) as the command's exit code, which no command "
         f"ends with{_in_words(ended)}; {_NO_SUCCESS}",
         reason="malformed",
     )
+
+
+def _shown(value: object) -> str:
+    try:
+        return repr(value)[:80]
+    except Exception:  # noqa: BLE001  a number of very many digits has no text, and others need not have one
+        return "something"
 
 
 def _in_words(ended: object) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 import anyio
 from anyio.lowlevel import RunVar
@@ -23,6 +23,7 @@ from ..limits import COMMANDS_AT_ONCE
 from .blocking import run_blocking
 from .command_environment import command_environment
 from .kept_output import KeptOutput
+from .sandbox_answers import answered, end_of_command
 from .sandbox_files import is_unavailable
 
 if TYPE_CHECKING:
@@ -167,10 +168,11 @@ async def _run_there(planned: PlannedCommand) -> CommandEnd:
     output = ""
     try:
         with anyio.move_on_after(planned.command.timeout_s):
-            result = await client.run(planned.command)
+            result = end_of_command(await answered(lambda: client.run(planned.command)))
             output = result.output
     except CommandTimeoutError as error:
-        output = error.output
+        told = cast("object", error.output)
+        output = told if isinstance(told, str) else ""
     except SandboxError as error:
         if isinstance(error, CommandStartError) or is_unavailable(error):
             raise ToolFailure(not_run(error)) from error

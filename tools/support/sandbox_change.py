@@ -103,6 +103,8 @@ async def make_change(change: SandboxChange, token: CancellationToken) -> None:
         raise
     if progress.failure is not None:
         raise _told(change.shown, progress)
+    if not progress.done:
+        raise ToolFailure(_unknown(change.shown, "its client was cancelled by itself"))
 
 
 @asynccontextmanager

@@ -36,6 +36,7 @@ from openbuffer.sandbox.port import (
 
 from ..errors import PathRefusedError, TextRefusedError, ToolFailure
 from ..limits import SANDBOX_FILE_TIMEOUT_S
+from .sandbox_answers import answered, listing, status
 from .text_place import in_its_words
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class SandboxFiles:
         if client is None:
             return Seen(kind="unknown")
         try:
-            found = await _ended(lambda: client.stat(path))
+            found = status(await _ended(lambda: client.stat(path)))
         except SandboxFileNotFoundError:
             return Seen(kind="missing")
         return Seen(kind=found.kind, stat=found)
@@ -128,7 +129,9 @@ class SandboxFiles:
     async def entries(self, path: str, max_entries: int) -> DirectoryListing | None:
         """The entries of a directory, if the client can list them."""
         client = find_operation(self.client, ListsDirectories)
-        return None if client is None else await _ended(lambda: client.list_directory(path, max_entries=max_entries))
+        if client is None:
+            return None
+        return listing(await _ended(lambda: client.list_directory(path, max_entries=max_entries)))
 
     async def _read(self, path: str, max_bytes: int) -> bytes:
         client = find_operation(self.client, ReadsBytes)
@@ -154,7 +157,7 @@ def _no_content(answer: object) -> SandboxAnswerError:
 async def _ended(call: Callable[[], Awaitable[T]]) -> T:
     """What the client answers in time. Between that and what follows nothing else runs."""
     with anyio.move_on_after(SANDBOX_FILE_TIMEOUT_S):
-        return await call()
+        return await answered(call)
     raise SandboxError(f"no answer within {SANDBOX_FILE_TIMEOUT_S:g} s")
 
 
