@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from .computing import may_compute
 from .launchers import LAUNCHERS, OTHER_LAUNCHERS, RUNNERS, SHELLS, launched, launcher_name, shell_script
 from .shell_line import Redirection, SimpleCommand, is_harmless_variable, read_line
 from .shell_words import ANY_WORDS, Word
@@ -97,11 +98,6 @@ _SETTING: Final = frozenset(
 """Built into shells: they change what later words of the line mean, or compute what stands in their arguments."""
 
 _COMPUTING: Final = frozenset({"[", "printf", "test", "wait", *_SETTING})
-_BINARY: Final = frozenset(
-    {"=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef", "-a", "-o"}
-)
-_BEFORE_OPERATORS: Final = frozenset({"[", "test", "!", "(", "-a", "-o"})
-
 _NOT_OF_ALL_SHELLS: Final = re.compile(
     r"\$['\"\[]|\[\[|(?<!\$)\(\(|<<<|[<>]\(|&>|\|&|;;?&(?!&)|\b(?:function|select|coproc|time)\b|\$\{(?:!|\w*[/^,@]|\w*:[^-+?=])"
 )
@@ -174,7 +170,7 @@ class _Looker:
             self._result.doubt(f"changes by {program} what a shell does")
         if program == "printf" and any(word.text.startswith(("-v", "\0")) for word in run.words[1:2]):
             self._result.doubt("sets a variable by printf")
-        if program in _COMPUTING and _may_compute(program, run.words):
+        if program in _COMPUTING and may_compute(program, run.words):
             self._result.doubt(f"gives {program} what it may compute")
 
     def _guessed(self, words: Sequence[Word], depth: int) -> list[RunCommand]:
@@ -361,27 +357,6 @@ def _is_no_file(word: Word) -> bool:
     return not word.is_exact or re.match(r"/?(?:\.\./)*(?:dev|proc)/", path) is not None
 
 
-def _may_compute(program: str, words: Sequence[Word]) -> bool:
-    """Whether a shell may take a word for an expression, or for the name of a variable with one in its brackets."""
-    if any(_IN_BRACKETS.search(word.text) for word in words[1:]):
-        return True
-    if program not in {"[", "test"}:
-        return program == "wait" and not all(word.is_exact for word in words)
-    end = len(words) - (program == "[")
-    return any(
-        words[at].splits or words[at].text in {"-v", "-R"} or _may_be_operator(words[at - 1 : min(at + 2, end)])
-        for at in range(1, end)
-    )
-
-
-def _may_be_operator(around: Sequence[Word]) -> bool:
-    """Whether the second of these words of a test may be one that has the third taken for a variable."""
-    if len(around) < 3 or not around[1].text.startswith(("\0", "-\0")):
-        return False
-    return around[0].text in _BEFORE_OPERATORS and around[2].text not in _BINARY
-
-
-_IN_BRACKETS: Final = re.compile(r"\$\(|`|\[")
 # Options can be shortened, and those of one letter stand together.
 _REBASE_RUNS: Final = re.compile(r"--exe?c?(?:=|$)|-[a-zA-Z]*?x")
 _GIT_RUNS: Final = re.compile(

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
+from .computing import COMPUTES, compares_unknown, is_number, takes_part
 from .here_documents import doubt_of_here_document
 from .shell_parser import parsed
 from .shell_words import NoWordError, Word, read_word
@@ -240,10 +241,10 @@ class _Reader:
             self._loop(node)
         if kind == "compound_statement" and self._text(node).startswith("(("):
             self._result.doubt("computes by (( )), where some shells run commands")
-        if kind == "arithmetic_expansion" and not _is_number(self._bytes(node)[2:]):
-            self._result.doubt(_COMPUTES)
+        if kind == "arithmetic_expansion" and not is_number(self._bytes(node)[2:]):
+            self._result.doubt(COMPUTES)
         if kind == "c_style_for_statement" or (kind == "command_substitution" and self._text(node)[:3] == "$(("):
-            self._result.doubt(_COMPUTES)  # where the parser sees a substitution, a shell would still compute
+            self._result.doubt(COMPUTES)  # where the parser sees a substitution, a shell would still compute
         if kind == "expansion":
             self._check_expansion(node)
         if kind in {"regex", "extglob_pattern"} and not _PLAIN_PATTERN.fullmatch(self._text(node)):
@@ -269,9 +270,8 @@ class _Reader:
             self._result.doubt("has an expansion that sets a variable, or runs what is in one")
         if text.startswith(b"${!"):
             self._result.doubt("has an expansion of a variable that another one names")
-        part = re.match(rb"\$\{#?(?:\w+|[@*?#$!-]):(?![-+?=])(.*)\}$", self._bytes(node), re.DOTALL)
-        if part is not None and not all(map(_is_number, part[1].split(b":"))):
-            self._result.doubt(_COMPUTES)
+        if takes_part(self._bytes(node)):
+            self._result.doubt(COMPUTES)
 
     def _loop(self, node: Node) -> None:
         name = next((self._text(child) for child in node.children if child.type == "variable_name"), "")
@@ -285,9 +285,8 @@ class _Reader:
         if bracket == "[":
             self._bracket(node)
         else:
-            text = self._bytes(node)
-            if len(_COMPUTING_TEST.findall(text)) != len(_COMPARED_NUMBERS.findall(text)):
-                self._result.doubt(_COMPUTES)
+            if compares_unknown(self._bytes(node)):
+                self._result.doubt(COMPUTES)
             self._result.commands.append(SimpleCommand((Word(bracket),)))
         for child in node.children:
             self.visit(child, depth + 1)
@@ -487,20 +486,6 @@ class _Reader:
 
     def _shown(self, start: int, end: int) -> str:
         return self._source[start : min(end, start + 40)].decode(errors="replace")
-
-
-# A shell takes the value of a variable for an expression as well, and runs what is in the brackets of that: whether it
-# comes from the line, from a file that a command of it reads, or from somewhere else, nobody knows.
-_COMPUTES: Final = "computes with what is no number"
-_NUMBER: Final = rb"(?:-?\d+|\$[?#]|\$\{#\w+\})"
-_COMPUTING_TEST: Final = re.compile(rb"-(?:eq|ne|lt|le|gt|ge|v|R)\b")
-_COMPARED_NUMBERS: Final = re.compile(rb"(?<!\S)%b\s+-(?:eq|ne|lt|le|gt|ge)\s+%b(?!\S)" % (_NUMBER, _NUMBER))
-_CALCULATION: Final = re.compile(rb"(?:[\s\d()+*/%<>=!&|^~?:,\]-]|\$[?#]|\$\{#\w+\})*+")
-
-
-def _is_number(text: bytes) -> bool:
-    """Whether nothing but numbers and signs is computed."""
-    return _CALCULATION.fullmatch(text) is not None
 
 
 _JOINED: Final = re.compile(rb"(?:\\\n)*")
