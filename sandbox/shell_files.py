@@ -91,9 +91,10 @@ def parse_list(path: str, ended: LineEnd) -> DirectoryListing:
     fields = (body if complete else body[: -len("more/")]).split("/")[:-1]
     if len(fields) % 2 or any(kind not in _KINDS for kind in fields[::2]):
         raise _no_answer(path)
-    entries = [
-        DirectoryEntry(name=name, kind=_KINDS[kind]) for kind, name in zip(fields[::2], fields[1::2], strict=True)
-    ]
+    kinds, names = fields[::2], fields[1::2]
+    if any(name in {"", ".", ".."} or "\0" in name for name in names):
+        raise _no_answer(path)
+    entries = [DirectoryEntry(name=name, kind=_KINDS[kind]) for kind, name in zip(kinds, names, strict=True)]
     return DirectoryListing(entries=tuple(sorted(entries, key=lambda entry: entry.name)), complete=complete)
 
 

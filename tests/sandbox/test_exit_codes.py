@@ -61,6 +61,18 @@ def test_a_missing_code_is_an_error(result: object) -> None:
 
 
 @pytest.mark.contract("S5")
+def test_a_code_that_has_no_text_is_malformed_all_the_same() -> None:
+    class Silent:
+        def __repr__(self) -> str:
+            raise RuntimeError("no words")
+
+    for code in (10**5_000, -(10**5_000), Silent()):
+        with pytest.raises(ExitCodeError, match="do not take it for success") as caught:
+            exit_code_of_result(SimpleNamespace(exit_code=code))
+        assert caught.value.reason == "malformed"
+
+
+@pytest.mark.contract("S5")
 @pytest.mark.parametrize(
     "code",
     [True, False, "0", b"0", 0.0, float("nan"), float("inf"), -1, -9, 256, 2**31, 10**30, [0], (0,), {}, 0j, object()],

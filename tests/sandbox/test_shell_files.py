@@ -115,6 +115,13 @@ def test_what_is_no_answer_about_a_file_is_an_error(out: str) -> None:
         parse_stat("/x", LineEnd(0, out, ""))
 
 
+@pytest.mark.contract("S5")
+@pytest.mark.parametrize("body", ["d/../", "d/./", "f//", "f/a\0b/"])
+def test_a_name_that_no_entry_can_have_is_no_list(body: str) -> None:
+    with pytest.raises(SandboxAnswerError):
+        parse_list("/d", LineEnd(0, f"openbuffer-list/{body}end/\n", ""))
+
+
 @pytest.mark.parametrize(
     "out",
     ["", "openbuffer-list/", "openbuffer-list/f/a/", "openbuffer-list/f/a/f/end/", "openbuffer-list/x/a/end/", "end/"],
