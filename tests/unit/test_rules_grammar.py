@@ -166,12 +166,22 @@ def url(host: str) -> UrlTarget:
         ("bücher.example", "deny"),
         ("xn--bcher-kva.example", "deny"),
         ("[::1]", "deny"),
+        ("xn--fa-hia.example", "deny"),
+        ("[2001:db8::1]", "deny"),
+        ("10.0.0.1", "deny"),
     ],
 )
 def test_a_request_is_judged_by_its_host(host: str, verdict: str) -> None:
     by = policy(
         allow=["WebFetch(domain:docs.python.org)", "NETWORK(domain:*.example.org)"],
-        deny=["NETWORK(domain:bad.example.org)", "WebFetch(domain:bücher.example)", "WebFetch(domain:[::1])"],
+        deny=[
+            "NETWORK(domain:bad.example.org)",
+            "WebFetch(domain:bücher.example)",
+            "WebFetch(domain:faß.example)",
+            "WebFetch(domain:[::1])",
+            "WebFetch(domain:[2001:DB8:0::1])",
+            "WebFetch(domain:10.1)",
+        ],
     )
     assert by.decide(request("WebFetch", Capability.NETWORK, url(host))).verdict == verdict
 

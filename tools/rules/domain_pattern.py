@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_LABEL: Final = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
-_HOST: Final = re.compile(rf"(?:{_LABEL}\.)*{_LABEL}")
-_ADDRESS: Final = re.compile(r"\[[0-9a-f:.]+\]")
+from ..support.http_guard_errors import UrlRefusedError
 
 
 class DomainPatternError(ValueError):
@@ -22,14 +20,12 @@ class DomainPattern:
     """
 
     def __init__(self, text: str) -> None:
-        plain = _plain(text)
-        self._below = plain.startswith("*.")
-        self._any = plain == "*"
-        self._host = plain.removeprefix("*.")
-        if not (self._any or _HOST.fullmatch(self._host) or (not self._below and _ADDRESS.fullmatch(self._host))):
-            raise DomainPatternError(
-                "expected is a host such as docs.python.org, *.example.org, or [::1]; no URL, no port"
-            )
+        text = text.strip()
+        self._any = text == "*"
+        self._below = text.startswith("*.")
+        self._host = "" if self._any else _host_of(text.removeprefix("*."))
+        if self._below and self._host.startswith("["):
+            raise DomainPatternError(_EXPECTED)
 
     def matches(self, host: str) -> bool:
         """Whether it means this host; ``*.example.org`` does not mean example.org itself."""
@@ -42,12 +38,29 @@ class DomainPattern:
         return self._any or plain == self._host or plain.endswith(f".{self._host}")
 
 
-def _plain(text: str) -> str:
-    text = text.strip().rstrip(".").lower()
-    if not text.isascii():
-        try:
-            prefix = "*." if text.startswith("*.") else ""
-            return prefix + text.removeprefix("*.").encode("idna").decode("ascii")
-        except UnicodeError:
-            return text
-    return text
+_EXPECTED: Final = "expected is a host such as docs.python.org, *.example.org, or [::1]; no URL, no port"
+
+
+def _host_of(text: str) -> str:
+    """The host in the spelling that targets have.
+
+    Raises:
+        DomainPatternError: it is none.
+    """
+    from ..support.http_guard_urls import url_target  # noqa: PLC0415  most rules name no host
+
+    try:
+        target = url_target(f"http://{text.rstrip('.')}/")
+    except UrlRefusedError:
+        raise DomainPatternError(_EXPECTED) from None
+    if target.url != f"http://{target.host}/" or re.search(r":\d*$|[/?#@\s]", text.rpartition("]")[2]):
+        raise DomainPatternError(_EXPECTED)  # there is more to it than a host
+    return target.host
+
+
+def _plain(host: str) -> str:
+    host = host.strip().rstrip(".").lower()
+    try:
+        return host if host.isascii() else _host_of(host)
+    except DomainPatternError:
+        return host
