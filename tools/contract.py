@@ -24,6 +24,7 @@ from .errors import (
     ToolFailure,
     ToolResultError,
 )
+from .image import ImageContent
 from .limits import COMMIT_ATTEMPTS
 from .schema import ArgumentSchema, ToolSchema
 from .targets import (
@@ -55,6 +56,7 @@ __all__ = [
     "FileTarget",
     "FunctionTool",
     "Hunk",
+    "ImageContent",
     "InvocationResult",
     "Plan",
     "Target",
@@ -182,9 +184,10 @@ class InvocationResult:
     error: str | None = None
     exit_code: int | None = None
     start_line: int | None = None
+    images: tuple[ImageContent, ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
-        """The wire form; absent members are left out."""
+    def to_json(self, *, with_image_data: bool = True) -> dict[str, Any]:
+        """The wire form; absent members are left out. Without their data, images are only described."""
         wire: dict[str, Any] = {"success": self.success, "output": self.output}
         if self.error is not None:
             wire["error"] = self.error
@@ -192,6 +195,8 @@ class InvocationResult:
             wire["exitCode"] = self.exit_code
         if self.start_line is not None:
             wire["startLine"] = self.start_line
+        if self.images:
+            wire["images"] = [image.to_json(with_data=with_image_data) for image in self.images]
         return wire
 
     @classmethod
@@ -215,10 +220,17 @@ class ToolResult:
 
     @property
     def data(self) -> Any:
-        """What the agent loop receives."""
+        """What the agent loop receives. Pictures are only described; their bytes are in ``invocation.images``."""
         if self.invocation is None:
             return self.value
-        return json.dumps(self.invocation.to_json(), ensure_ascii=False)
+        return json.dumps(self.recorded, ensure_ascii=False)
+
+    @property
+    def recorded(self) -> Any:
+        """What a log keeps: the value, with its pictures described by size and hash."""
+        if self.invocation is None or not self.invocation.images:
+            return self.value
+        return self.invocation.to_json(with_image_data=False)
 
 
 # --- the tool ----------------------------------------------------------------------------------------------
@@ -243,6 +255,7 @@ class FunctionTool:
         capabilities: frozenset[Capability],
         declares_invocation: bool,
         deferred: bool = False,
+        recorded_arguments: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None,
     ) -> None:
         if not _NAME.fullmatch(name):
             raise ToolDefinitionError(f"{name!r} is not a tool name: 1 to 64 of letters, digits, _ and -")
@@ -257,6 +270,7 @@ class FunctionTool:
         self._parse = parse
         self._prepare = prepare
         self._commit = commit
+        self._recorded_arguments = recorded_arguments
 
     @property
     def description(self) -> str:
@@ -282,6 +296,10 @@ class FunctionTool:
             ToolArgumentError: they do not fit the schema.
         """
         return self._parse(self._schema.validate(arguments))
+
+    def recorded_arguments(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Valid arguments as a log keeps them: without what the call itself says is not to be kept."""
+        return arguments if self._recorded_arguments is None else self._recorded_arguments(arguments)
 
     async def prepare(self, parsed: Any, context: ToolContext) -> Plan:
         """Compute what the call would do, without effect. The caller closes the plan."""
@@ -400,10 +418,12 @@ def create_builtin_tool(
     prepare: Callable[[Any, ToolContext], Awaitable[Plan]],
     commit: Callable[[Plan, ToolContext], Awaitable[InvocationResult]],
     capabilities: frozenset[Capability],
+    recorded_arguments: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None,
 ) -> FunctionTool:
     """Build a tool of ours: two steps, and the invocation protocol declared.
 
     A description that has to look at the host first is a function, called at first use: building a tool does no I/O.
+    ``recorded_arguments`` leaves out of a log what a call says is not to be kept.
     """
     return FunctionTool(
         name=name,
@@ -414,6 +434,7 @@ def create_builtin_tool(
         commit=commit,
         capabilities=capabilities,
         declares_invocation=True,
+        recorded_arguments=recorded_arguments,
     )
 
 

@@ -227,7 +227,7 @@ class _Run:
                 attempt=attempt,
                 tool=tool.name,
                 capabilities=tool.capabilities,
-                arguments=dispatch.arguments,
+                arguments=tool.recorded_arguments(dispatch.arguments),
                 targets=plan.targets,
                 change=plan.change,
             )
@@ -308,7 +308,7 @@ class _Run:
             await self._record(finished("error", error=str(crash)), str(crash))
             raise crash from error
         outcome: _Outcome = "succeeded" if result.success else "failed"
-        await self._record(finished(outcome, value=result.value), f"the call {outcome}; read before you try again")
+        await self._record(finished(outcome, value=result.recorded), f"the call {outcome}; read before you try again")
         return result
 
     async def _record(self, event: Event, consequence: str) -> None:

@@ -258,7 +258,7 @@ SCREENSHOT_ATTEMPTS: Final = 4
 SCREEN_MAX_SIDE: Final = 32_768
 """A screen's width or height in its own units; a driver that tells more is not believed."""
 
-COMPUTER_DRIVER_TIMEOUT_S: Final = 90.0
+COMPUTER_DRIVER_TIMEOUT_S: Final = 120.0
 """One call of a driver, which gives up sooner by itself; after that it is cancelled."""
 
 COMPUTER_ACTION_TIMEOUT_S: Final = 10.0

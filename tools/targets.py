@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 
 class Capability(StrEnum):
@@ -19,13 +19,19 @@ class Capability(StrEnum):
     NETWORK = "NETWORK"
     ASK_USER = "ASK_USER"
     COMPUTER = "COMPUTER"
+    """Acting with mouse and keyboard on the computer that is driven; looking at it is another one."""
+    SCREEN_READ = "SCREEN_READ"
+    """Taking pictures of the computer that is driven."""
     SESSION = "SESSION"
     """What the session keeps for itself and nothing else does: its tasks, and which tools it has loaded."""
 
 
 def only_observes(capabilities: frozenset[Capability]) -> bool:
     """Whether a tool with these can change nothing. One that declares none is not known to be harmless."""
-    return capabilities == frozenset({Capability.FILE_READ})
+    return bool(capabilities) and capabilities <= _OBSERVING
+
+
+_OBSERVING: Final = frozenset({Capability.FILE_READ, Capability.SCREEN_READ})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
