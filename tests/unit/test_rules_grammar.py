@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from openbuffer.tools.contract import Capability, UrlTarget
 from openbuffer.tools.rules.grammar import RuleError, Source, parse_rule
+from openbuffer.tools.rules.policy import RulePolicy
 from openbuffer.tools.rules.reading import RULES_MAX, rules_from
 
 from .rules_desk import USER, WORKSPACE, command, file, policy, request
@@ -94,8 +95,6 @@ def test_a_table_is_read_and_all_that_is_wrong_in_it_is_told() -> None:
 @pytest.mark.contract("X4", "B7")
 @pytest.mark.parametrize("entry", ["Edit(", "Read({" + "a," * 1500 + "})", 7])
 def test_a_restriction_that_cannot_be_read_has_everything_asked_about(entry: Any) -> None:
-    from openbuffer.tools.rules.policy import RulePolicy
-
     from .rules_desk import PLACES
 
     read = rules_from({"deny": [entry], "allow": ["Bash", "Read"]}, USER)
@@ -134,7 +133,7 @@ def test_a_tool_and_its_capability_as_a_whole() -> None:
     assert by.decide(request("Computer", Capability.COMPUTER)).verdict == "deny"
     assert by.decide(request("MyTool", Capability.SHELL)).verdict == "allow"
     assert by.decide(request("Other", Capability.SHELL)).verdict == "ask"
-    assert by.decide(request("ToolSearch", None)).verdict == "allow"
+    assert by.decide(request("ToolSearch", Capability.SESSION)).verdict == "allow"
 
 
 @pytest.mark.contract("X4")
@@ -192,6 +191,19 @@ def test_a_call_whose_host_is_not_told_is_asked_about_where_hosts_are_denied() -
     assert by.decide(request("WebSearch", Capability.NETWORK)).verdict == "ask"
     assert by.decide(request("WebSearch", Capability.NETWORK, stage="targets")).verdict == "allow"
     assert policy(allow=["WebSearch"]).decide(request("WebSearch", Capability.NETWORK)).verdict == "allow"
+
+
+@pytest.mark.contract("X4")
+def test_a_tool_that_declares_nothing_is_not_taken_for_harmless() -> None:
+    def verdict(by: RulePolicy) -> str:
+        return by.decide(request("Mine", None)).verdict
+
+    assert verdict(policy()) == "ask"
+    assert verdict(policy(without_rules="allow")) == "allow"
+    assert verdict(policy(without_rules="deny")) == "deny"
+    assert verdict(policy(without_rules="allow", deny=["FILE_WRITE"])) == "ask"
+    assert verdict(policy(allow=["Mine"], deny=["FILE_WRITE"])) == "allow"
+    assert verdict(policy(without_rules="allow", deny=["Mine"])) == "deny"
 
 
 def test_a_source_has_a_name_for_people() -> None:

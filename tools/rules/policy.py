@@ -154,7 +154,16 @@ class RulePolicy:
                 found.append(_by(rule))
             elif capability is not None:
                 found.append(self._default(capability))
+            else:
+                found += map(self._of_unknown, Capability)
         return max(found, key=lambda decision: _STRICTNESS[decision.verdict], default=_ALLOWED)
+
+    def _of_unknown(self, capability: Capability) -> Decision:
+        """For a tool that declares nothing, so that nobody knows whether it has this capability."""
+        for verdict in _RESTRICTING:
+            if (rule := self._sets[verdict].whole("", capability)) is not None:
+                return Decision("ask", f"it does not tell what it can do, and there is the {rule}")
+        return self._default(capability)
 
     def _first_whole(self, tool: str, capability: Capability | None) -> Rule | None:
         for verdict in VERDICTS:
