@@ -1,19 +1,20 @@
-"""A small headless LSP client for the bridge: start it, synchronise documents, list and call tools.
+r"""A small headless LSP client for the bridge: synchronise documents, list and call tools, answer what the server asks.
 
 For scripts, the demo and tests. It speaks plain LSP as an editor without a plugin would, plus the two requests
-``openbuffer/listTools`` and ``openbuffer/callTool``. What the server asks (``workspace/applyEdit``, ...) goes to the
-handlers given; the process it started is always ended by it (see ``headless`` for a whole editor)::
+``openbuffer/listTools`` and ``openbuffer/callTool``. The server is started by it, and then always ended by it::
 
     async with BridgeClient(["/path/to/workspace"]) as client:
+        client.did_open("file:///path/to/workspace/notes.txt", "not saved\n")
         answer = await client.call_tool("Read", {"filePath": "notes.txt"})
 
-Errors::
+or runs already, at an address that it has announced (``openbuffer serve --listen``), and goes on afterwards::
 
-    BridgeError
-    ├── BridgeStartError      the server process could not be started, or did not answer ``initialize``
-    ├── BridgeEndedError      the server ended, or what it wrote is no LSP
-    ├── BridgeTimeoutError    no answer in time; the request was withdrawn
-    └── BridgeRequestError    the server refused the request itself (a JSON-RPC error)
+    async with BridgeClient(["/path/to/workspace"], connect="127.0.0.1:40123", access_token=token) as client:
+        ...
+
+What the server asks goes to the ``handlers`` given, by method: edits of open documents (``workspace/applyEdit``),
+approvals and questions (``window/showMessageRequest``, and beyond LSP what ``experimental`` announces), configuration.
+``headless`` has a whole editor on top of this. Errors: see ``client_errors``.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import anyio
 import anyio.lowlevel
 
+from .client_errors import BridgeEndedError, BridgeError, BridgeRequestError, BridgeStartError, BridgeTimeoutError
 from .client_link import ServerLink, ServerProcess, ServerStream
 from .protocol import CALL_TOOL, LIST_TOOLS
 from .wire.framing import BadFrame, FrameReader
@@ -44,6 +46,23 @@ if TYPE_CHECKING:
     from anyio.abc import ByteStream
 
     from .protocol import CallToolParams, CallToolResult, ListToolsResult, ToolDescription, ToolError
+
+__all__ = [
+    "ANSWER_TIMEOUT_S",
+    "END_TIMEOUT_S",
+    "SERVER_COMMAND",
+    "START_TIMEOUT_S",
+    "BridgeClient",
+    "BridgeEndedError",
+    "BridgeError",
+    "BridgeRequestError",
+    "BridgeStartError",
+    "BridgeTimeoutError",
+    "NotificationHandler",
+    "ProgressHandler",
+    "RequestHandler",
+    "ToolAnswer",
+]
 
 SERVER_COMMAND: Final = (sys.executable, "-P", "-m", "openbuffer.bridge", "serve")
 """The server of this very installation; ``-P`` keeps modules of the current directory out of it."""
@@ -60,29 +79,8 @@ NotificationHandler = Callable[[str, Any], None]
 """Takes a notification of the server (method, params); must not block."""
 
 
-class BridgeError(Exception):
-    """The client and its server did not get through to each other."""
-
-
-class BridgeStartError(BridgeError):
-    """The server process could not be started, or did not answer ``initialize``."""
-
-
-class BridgeEndedError(BridgeError):
-    """The server ended, or what it wrote is no LSP; what became of open requests is not known."""
-
-
-class BridgeTimeoutError(BridgeError):
-    """No answer in time; the request was withdrawn with ``$/cancelRequest``."""
-
-
-class BridgeRequestError(BridgeError):
-    """The server answered with a JSON-RPC error."""
-
-    def __init__(self, message: str, code: int, data: Any = None) -> None:
-        super().__init__(message)
-        self.code = code
-        self.data = data
+ProgressHandler = Callable[[Mapping[str, Any]], None]
+"""Takes the value of each ``$/progress`` of a call: ``kind``, ``title``, ``message``, ``percentage``; never blocks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +126,9 @@ class BridgeClient:
         roots: the workspace folders, first one first, or the only one.
         command: the server to start; :data:`SERVER_COMMAND` unless given.
         environment: what the server is started with; this process's own unless given.
-        stream: a connection to a server that runs already; then nothing is started.
+        connect: where a server listens, ``HOST:PORT`` or ``unix:PATH``; then nothing is started.
+        access_token: what that server asks for.
+        stream: a connection to a server that runs already, in the place of ``connect``.
         handlers: answers to requests of the server, by method; any other is answered "method not found". Without one
             for ``workspace/applyEdit`` open documents can be read and not changed.
         on_notification: told every notification of the server.
@@ -143,6 +143,8 @@ class BridgeClient:
         *,
         command: Sequence[str] = SERVER_COMMAND,
         environment: Mapping[str, str] | None = None,
+        connect: str | None = None,
+        access_token: str | None = None,
         stream: ByteStream | None = None,
         handlers: Mapping[str, RequestHandler] | None = None,
         on_notification: NotificationHandler | None = None,
@@ -156,6 +158,8 @@ class BridgeClient:
         self._roots = [Path(root).absolute() for root in folders]
         self._command = tuple(command)
         self._environment = environment
+        self._connect = connect
+        self._access_token = access_token
         self._stream = stream
         self._handlers = {**_STANDARD_HANDLERS, **(handlers or {})}
         self._on_notification = on_notification
@@ -163,8 +167,10 @@ class BridgeClient:
         self._experimental = experimental
         self._answer_timeout_s = answer_timeout_s
         self._ids = itertools.count(1)
+        self._tokens = itertools.count(1)
         self._carrying = anyio.CancelScope(shield=True)
         self._pending: dict[int, _Reply] = {}
+        self._progress: dict[str, ProgressHandler] = {}
         self._outgoing, self._frames = anyio.create_memory_object_stream[bytes](math.inf)
         self._ended: str | None = None
 
@@ -208,10 +214,14 @@ class BridgeClient:
     async def _linked(self) -> ServerLink:
         if self._stream is not None:
             return ServerStream(self._stream)
+        if self._connect is not None:
+            return await ServerStream.connect(self._connect)
         return await ServerProcess.start(self._command, self._roots[0] if self._roots else None, self._environment)
 
     def _why_not_started(self, error: OSError) -> str:
         """The system says the same of a missing program and of a missing directory to start it in."""
+        if self._connect is not None:
+            return f"{self._connect}: no server answers there ({error.strerror or error})"
         if self._roots and not self._roots[0].is_dir():
             return f"{self._roots[0]}: the workspace folder is not a directory; name one that exists"
         return f"{self._command[0]} could not be started: {error.strerror}"
@@ -234,6 +244,8 @@ class BridgeClient:
                 },
             },
         }
+        if self._access_token is not None:
+            params["initializationOptions"] = {"openbuffer": {"accessToken": self._access_token}}
         if self._experimental is not None:
             params["capabilities"]["experimental"] = self._experimental
         result = await self.request("initialize", params, timeout_s=START_TIMEOUT_S)
@@ -263,14 +275,28 @@ class BridgeClient:
         result: ListToolsResult = await self.request(LIST_TOOLS, {})
         return result["tools"]
 
-    async def call_tool(self, name: str, arguments: Mapping[str, Any], *, timeout_s: float | None = None) -> ToolAnswer:
-        """Call a tool and wait for its answer; cancelling withdraws the call.
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        *,
+        on_progress: ProgressHandler | None = None,
+        timeout_s: float | None = None,
+    ) -> ToolAnswer:
+        """Call a tool and wait for its answer; cancelling withdraws the call. ``on_progress`` is told how it goes on.
 
         Raises:
             BridgeEndedError, BridgeTimeoutError, BridgeRequestError: see the module.
         """
         params: CallToolParams = {"name": name, "arguments": arguments}
-        return ToolAnswer.from_json(await self.request(CALL_TOOL, params, timeout_s=timeout_s))
+        if on_progress is None:
+            return ToolAnswer.from_json(await self.request(CALL_TOOL, params, timeout_s=timeout_s))
+        token = params["workDoneToken"] = f"call-{next(self._tokens)}"
+        self._progress[token] = on_progress
+        try:
+            return ToolAnswer.from_json(await self.request(CALL_TOOL, params, timeout_s=timeout_s))
+        finally:
+            del self._progress[token]
 
     # --- documents -----------------------------------------------------------------------------------------
 
@@ -390,8 +416,14 @@ class BridgeClient:
                 reply.arrived.set()
         elif "id" in message:
             self._tasks.start_soon(self._answer, message["id"], method, message.get("params"))
-        elif self._on_notification is not None:
-            self._on_notification(method, message.get("params"))
+        else:
+            self._notified(method, message.get("params"))
+
+    def _notified(self, method: str, params: Any) -> None:
+        if method == "$/progress" and (told := self._progress.get(params["token"])) is not None:
+            told(params["value"])
+        if self._on_notification is not None:
+            self._on_notification(method, params)
 
     async def _answer(self, number: Any, method: str, params: Any) -> None:
         handler = self._handlers.get(method)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -127,6 +128,16 @@ class ServerStream:
     """A stream to a server that somebody else runs; it is closed with the link, and the server is left alone."""
 
     pid = None
+
+    @classmethod
+    async def connect(cls, address: str) -> Self:
+        """Connect to ``HOST:PORT`` or ``unix:PATH``; raises OSError."""
+        if address.startswith("unix:"):
+            return cls(await anyio.connect_unix(address.removeprefix("unix:")))
+        host, _, port = address.rpartition(":")
+        if not (host and port.isascii() and port.isdigit()):
+            raise OSError(errno.EINVAL, "write HOST:PORT or unix:PATH")
+        return cls(await anyio.connect_tcp(host.strip("[]"), int(port)))
 
     def __init__(self, stream: ByteStream) -> None:
         self._stream = stream

@@ -56,9 +56,13 @@ async def open_headless(
     tells_after_s: float | None = TELLS_AFTER_S,
     command: Sequence[str] = SERVER_COMMAND,
     environment: Mapping[str, str] | None = None,
+    connect: str | None = None,
+    access_token: str | None = None,
     stream: ByteStream | None = None,
 ) -> AsyncGenerator[HeadlessEditor, None]:
-    """Start a server for these workspace folders, or use ``stream`` to one that runs; end the connection afterwards.
+    """Start a server for these workspace folders, or use one that runs; end the connection afterwards.
+
+    One that runs is reached by ``connect`` and ``access_token``, as in ``BridgeClient``, or by a ``stream`` to it.
 
     ``rich`` is what the client announces beyond LSP, and ``rich_temperament`` how it answers that.
     ``tells_after_s`` concerns clients that tell "when_flushed": how long a change is kept back; None: until
@@ -72,6 +76,8 @@ async def open_headless(
         roots,
         command=command,
         environment=environment,
+        connect=connect,
+        access_token=access_token,
         stream=stream,
         handlers=editor.handlers,
         on_notification=editor.notified,

@@ -29,8 +29,38 @@ RUNNING_CALLS_MAX: Final = 64
 PENDING_REQUESTS_MAX: Final = 2_048
 """Requests that run or wait; more are refused."""
 
+SESSIONS_MAX: Final = 100
+"""Sessions of one listening server; more are turned away."""
+
+SESSIONS_THREADS_MAX: Final = 400
+"""Threads of all sessions of a listening server, so that work that hangs in some leaves enough to the others."""
+
+HANDSHAKES_MAX: Final = 64
+"""Connections that have not shown the access token yet; more are closed."""
+
+HANDSHAKE_MAX_BYTES: Final = 256 * 1024
+"""The first message of a connection; capabilities of real editors take less than 40 KB."""
+
+HANDSHAKE_TIMEOUT_S: Final = 10.0
+"""How long the first message of a connection may take."""
+
+LISTEN_LOCK_S: Final = 2.0
+"""How long another server may be starting in the directory of a socket."""
+
 PROGRESS_INTERVAL_S: Final = 0.1
 """At most one ``$/progress`` report per call in this time."""
+
+PROGRESS_DELAY_S: Final = 0.5
+"""How long a call lasts before the server makes a progress for it, where its client gave it none."""
+
+PROGRESS_TOKEN_TIMEOUT_S: Final = 10.0
+"""How long a client may take to accept a progress that the server makes."""
+
+DIALOG_TIMEOUT_S: Final = 600.0
+"""How long an open dialog waits for the user."""
+
+DIALOG_QUEUE_S: Final = 3_000.0
+"""How long a dialog waits for those before it, of a client that shows one at a time."""
 
 STOP_GRACE_S: Final = 3.0
 """How long running work may take to stop when the session ends; then the process leaves without it."""
@@ -49,3 +79,27 @@ ID_SEARCH_MAX_BYTES: Final = 1 * MIB
 
 LOG_LINE_MAX_BYTES: Final = 4_000
 """One line on stderr; below PIPE_BUF, so that it is written whole or not at all."""
+
+LOG_FILE_MAX_BYTES: Final = 5 * MIB
+"""A log file that is longer becomes an older one."""
+
+LOG_FILES_KEPT: Final = 3
+"""Older log files."""
+
+LOG_FILE_LINE_MAX_BYTES: Final = 32 * 1024
+"""One record in the log file, with its traceback."""
+
+CLIENT_LOG_AT_ONCE: Final = 20
+"""``window/logMessage`` that may come in a row."""
+
+CLIENT_LOG_INTERVAL_S: Final = 1.0
+"""Where more come than that, one in this time."""
+
+CLIENT_LOG_LINE_MAX_CHARS: Final = 2_000
+"""One ``window/logMessage``."""
+
+TRACE_VALUE_MAX_CHARS: Final = 2_000
+"""What ``$/logTrace`` shows of params and answers."""
+
+DROPPABLE_OVER_BYTES: Final = 1 * MIB
+"""While more waits for a client that does not read, logs and traces are not added to it."""

@@ -11,7 +11,7 @@ import argparse
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from .output import OutputError, writing
 
@@ -42,6 +42,19 @@ examples:
   openbuffer call --root ~/project --json Read - < arguments.json
 
 exit code: 0 the tool did it, 1 it says why not, 2 it could not run, 130 stopped by Ctrl-C
+"""
+
+_SERVE_EXAMPLES: Final = """\
+examples:
+  openbuffer serve
+  openbuffer serve --listen 127.0.0.1:0
+  openbuffer serve --listen unix:/run/user/1000/openbuffer/a.sock --token-file /run/user/1000/openbuffer/a.token
+
+A server that listens prints one line of JSON, {"listen": ADDRESS, "accessToken": TOKEN}, without the token where
+$OPENBUFFER_ACCESS_TOKEN or --token-file has it. A client sends it in initialize, under
+initializationOptions.openbuffer.accessToken.
+
+exit code: 0 after shutdown, 1 without, 2 it could not run, 128 + n after signal n
 """
 
 _APPLY_EXAMPLES: Final = """\
@@ -87,9 +100,15 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="store_true", help="print the version and leave")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
 
-    serve = commands.add_parser("serve", help="the language server, over stdin and stdout; an editor starts it")
-    serve.add_argument("--config", type=Path, metavar="FILE", help=_CONFIG_HELP)
-    serve.add_argument("--stdio", action="store_true", help="accepted because many editors send it; it is the only way")
+    _serve_options(
+        commands.add_parser(
+            "serve",
+            help="the language server, over stdin and stdout or at a socket; an editor starts it",
+            epilog=_SERVE_EXAMPLES,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+    )
 
     call = commands.add_parser(
         "call",
@@ -132,6 +151,27 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_apply_arguments(apply)
     return parser
+
+
+def _serve_options(serve: argparse.ArgumentParser) -> None:
+    serve.add_argument("--config", type=Path, metavar="FILE", help=_CONFIG_HELP)
+    how = serve.add_mutually_exclusive_group()
+    how.add_argument("--stdio", action="store_true", help="over stdin and stdout, for one client; this is the default")
+    how.add_argument(
+        "--listen", metavar="ADDRESS", help="at HOST:PORT (of this machine alone) or unix:PATH, for many clients"
+    )
+    serve.add_argument(
+        "--token-file", type=Path, metavar="FILE", help="with --listen: put the access token here, and not on stdout"
+    )
+    serve.add_argument(
+        "--clientProcessId", type=int, dest="client_process", metavar="PID", help="leave when this process ends"
+    )
+    serve.add_argument("--log-file", type=Path, metavar="FILE", help="log to this file too; it is rotated")
+    serve.add_argument(
+        "--log-level",
+        choices=("debug", "info", "warning", "error"),
+        help="what is logged; default: $OPENBUFFER_LOG, or warning",
+    )
 
 
 def _add_apply_arguments(apply: argparse.ArgumentParser) -> None:
@@ -178,9 +218,7 @@ def _dispatch(arguments: argparse.Namespace) -> int:
         return 0
     match arguments.command:
         case "serve":
-            from ..server import serve_stdio  # noqa: PLC0415  see the module
-
-            return serve_stdio(config_file=arguments.config)
+            return _serve(arguments)
         case "call":
             from .call import call  # noqa: PLC0415  see the module
 
@@ -219,6 +257,23 @@ def _dispatch(arguments: argparse.Namespace) -> int:
         case _:
             _parser().print_help(sys.stderr)
             return EXIT_USAGE
+
+
+def _serve(arguments: argparse.Namespace) -> int:
+    from ..server import serve_socket, serve_stdio  # noqa: PLC0415  see the module
+
+    how: dict[str, Any] = {
+        "config_file": arguments.config,
+        "log_file": arguments.log_file,
+        "log_level": arguments.log_level or "",
+        "client_process": arguments.client_process,
+    }
+    if arguments.listen is not None:
+        return serve_socket(arguments.listen, token_file=arguments.token_file, **how)
+    if arguments.token_file is not None:
+        print("openbuffer: --token-file goes with --listen; there is no token over stdin and stdout", file=sys.stderr)  # noqa: T201  a command line prints
+        return EXIT_USAGE
+    return serve_stdio(**how)
 
 
 def _log(arguments: argparse.Namespace) -> int:

@@ -44,6 +44,17 @@ def take_over_stdio() -> tuple[int, int]:
     return streams
 
 
+def let_go_of_stdio() -> None:
+    """From now on stdin is at its end, and what is written to stdout goes to stderr; for a server at a socket."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for descriptor, instead in ((_STDIN, nothing), (_STDOUT, _STDERR)):
+        try:
+            os.dup2(instead, descriptor)
+        except OSError:  # stderr is closed
+            os.dup2(nothing, descriptor)
+    os.close(nothing)
+
+
 def log_to_stderr(level: int) -> None:
     """Send log records to stderr, but never wait for somebody to read them there."""
     root = logging.getLogger()

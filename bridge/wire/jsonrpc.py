@@ -12,6 +12,7 @@ import itertools
 import logging
 from collections.abc import Awaitable, Callable
 from enum import Enum, auto
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import anyio
@@ -20,9 +21,10 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, default_converter
 
-from ..limits import PENDING_REQUESTS_MAX
+from ..limits import DROPPABLE_OVER_BYTES, PENDING_REQUESTS_MAX
 from ..protocol import CallCancelledError, MalformedParamsError, RequestFailedError, is_id, json_kind
 from . import messages
+from .trace import LOG_TRACE, SET_TRACE, Trace, trace_value
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -66,6 +68,7 @@ class BridgeProtocol(LanguageServerProtocol):
         self._answered: anyio.Event | None = None
         self._tasks: TaskGroup | None = None
         self._ids = itertools.count(1)
+        self._trace = Trace(partial(self.send_droppable, LOG_TRACE))
 
     def _register_builtin_features(self) -> None:
         """Nothing of pygls' own answers: every method has its file in ``handlers``."""
@@ -137,9 +140,12 @@ class BridgeProtocol(LanguageServerProtocol):
             return
         if method == types.INITIALIZE:
             self.phase = Phase.RUNNING
+            self._trace.set(trace_value(params, "trace"))
         elif method == types.SHUTDOWN:
             self.phase = Phase.SHUT_DOWN
             self.cancel_requests()
+        if method != types.INITIALIZE:  # which may hold an access token
+            self._trace.request_came(request_id, method, params)
         scope = self._running[request_id] = anyio.CancelScope()
         assert self._tasks is not None
         self._tasks.start_soon(self._answer, request_id, scope, self._requests[method], params)
@@ -184,6 +190,7 @@ class BridgeProtocol(LanguageServerProtocol):
                 self.phase = Phase.NEW  # the client may try again
             del self._running[request_id]
             self._write(text)
+            self._trace.answered(request_id, text)
             if self._answered is not None:
                 self._answered.set()
                 self._answered = None
@@ -192,6 +199,10 @@ class BridgeProtocol(LanguageServerProtocol):
         if method == types.CANCEL_REQUEST:
             self._cancel(params)
             return
+        if method == SET_TRACE:
+            self._trace.set(trace_value(params, "value"))
+            return
+        self._trace.notification_came(method, params)
         handler = self._notifications.get(method)
         if handler is None:
             log.debug("no such notification: %s", _shown(method))
@@ -217,6 +228,7 @@ class BridgeProtocol(LanguageServerProtocol):
         if future is None or future.done():
             log.debug("an answer that nobody waits for")
             return
+        self._trace.client_answered(request_id, fields)
         if fields.get("error") is not None:  # some clients send both members, one of them null
             future.set_exception(_client_error(fields["error"]))
         else:
@@ -235,6 +247,7 @@ class BridgeProtocol(LanguageServerProtocol):
             raise ConnectionLostError("the connection to the client is closed")
         msg_id = f"openbuffer-{next(self._ids)}" if msg_id is None else msg_id
         future: Future[Any] = self.send_request(method, params, msg_id=msg_id)
+        self._trace.asked_client(msg_id, method, self._converter.unstructure(params))
         # Structured, an answer would be what its classes make of it: of the text "false" a yes.
         self._result_types.pop(msg_id, None)
         try:
@@ -247,6 +260,12 @@ class BridgeProtocol(LanguageServerProtocol):
     def send_notification(self, method: str, params: dict[str, Any]) -> None:
         """Send a notification whose params are plain JSON."""
         self._write(messages.dumps({"jsonrpc": "2.0", "method": method, "params": params}))
+
+    def send_droppable(self, method: str, params: dict[str, Any]) -> None:
+        """Send a notification that nobody misses: not before ``initialize``, nor where the client does not read."""
+        waiting = getattr(self.writer, "waiting_bytes", 0)
+        if self.phase in {Phase.RUNNING, Phase.SHUT_DOWN} and waiting <= DROPPABLE_OVER_BYTES:
+            self.send_notification(method, params)
 
     def _send_data(self, data: Any) -> None:
         """What pygls' own senders hand over, as typed messages."""

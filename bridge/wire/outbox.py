@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import select
+import socket
 import stat
 from collections import deque
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import anyio
@@ -44,7 +46,8 @@ class Outbox:
         self._empty: anyio.Event | None = None
         self._open = True
         mode = os.fstat(descriptor).st_mode
-        self._polled = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+        self._is_socket = stat.S_ISSOCK(mode)
+        self._polled = stat.S_ISFIFO(mode) or self._is_socket
         self._was_blocking = os.get_blocking(descriptor)
         if self._polled:
             os.set_blocking(descriptor, False)
@@ -64,6 +67,11 @@ class Outbox:
         if self._waiting_bytes > self._max_bytes:
             self._lose(f"the client does not read: {self._waiting_bytes} bytes wait for it")
 
+    @property
+    def waiting_bytes(self) -> int:
+        """What the client has not taken yet."""
+        return self._waiting_bytes
+
     async def flush(self) -> None:
         """Wait until everything is sent or dropped."""
         while self._waiting:
@@ -71,9 +79,11 @@ class Outbox:
             await self._empty.wait()
 
     def close(self) -> None:
-        """Drop what waits and close the descriptor."""
+        """Drop what waits and close the descriptor; the other end of a socket is told, whoever else has it open."""
         if self._fd >= 0:
             self._shut()
+            if self._is_socket:
+                _shut_down(self._fd)
             if self._polled:
                 os.set_blocking(self._fd, self._was_blocking)  # others may share what is behind the descriptor
             os.close(self._fd)
@@ -134,3 +144,8 @@ class Outbox:
         if self._watched:
             self._loop.remove_reader(self._fd)
         self._emptied()
+
+
+def _shut_down(descriptor: int) -> None:
+    with suppress(OSError), socket.socket(fileno=os.dup(descriptor)) as connection:
+        connection.shutdown(socket.SHUT_WR)

@@ -1,18 +1,21 @@
-"""A session over two descriptors, from the first byte to the exit code."""
+"""A session over two descriptors, of a process's own or of a connection, from the first byte to the exit code."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from contextlib import ExitStack, aclosing, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
+from lsprotocol import types
 
+from ..life.client_log import ClientLog, logging_to_client
 from ..life.lifetime import Lifetime, ended_by_signals
 from ..life.parent import process_ended
-from ..limits import FLUSH_GRACE_S, OUTGOING_MAX_BYTES, OUTGOING_STALL_S
+from ..limits import FLUSH_GRACE_S, OUTGOING_MAX_BYTES, OUTGOING_STALL_S, STOP_GRACE_S
 from ..saves import Saves
 from ..wiring import create_builtin_executor, create_protocol, tell_user, wire
 from .framing import BadFrame, FrameReader
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
     from ..session import Session, ToolExecutor
     from .jsonrpc import BridgeProtocol
 
+log = logging.getLogger(__name__)
+
 
 async def run_session(
     input_fd: int,
@@ -39,57 +44,79 @@ async def run_session(
     outgoing_max_bytes: int = OUTGOING_MAX_BYTES,
     outgoing_stall_s: float = OUTGOING_STALL_S,
     owns_process: bool = True,
+    client_process: int | None = None,
+    received: bytes = b"",
+    stopping: anyio.Event | None = None,
 ) -> int:
     """Serve one client until it leaves, dies or is given up; returns the exit code. Takes over the output descriptor.
 
     ``owns_process``: the process is there for this session alone, so that signals end the session in good order, and
-    the process with it where work does not stop. Without it several sessions may share a process, and whoever runs
-    one cancels it to end it.
+    the process with it where work does not stop. Without it several sessions may share a process, ``stopping`` ends
+    them in good order, and this returns when all work of the session has stopped; its client is let go before.
+    ``client_process`` is watched from the start, and not only when the client tells its number. ``received`` is what
+    was read of the input before.
     """
     protocol = create_protocol()
     lifetime = Lifetime(lambda: protocol.phase is Phase.SHUT_DOWN, owns_process=owns_process)
     outbox = Outbox(output_fd, lost=lifetime.end, max_bytes=outgoing_max_bytes, stall_s=outgoing_stall_s)
     protocol.set_writer(outbox)
+    client_log = ClientLog(partial(protocol.send_droppable, types.WINDOW_LOG_MESSAGE))
     ending = ExitStack()
     code = 1
     try:
-        async with anyio.create_task_group() as tasks:
-            protocol.run_in(tasks)
+        with logging_to_client(client_log):
+            async with anyio.create_task_group() as tasks:
+                protocol.run_in(tasks)
 
-            def watch_process(process_id: int) -> None:
-                tasks.start_soon(_end_with, process_id, lifetime)
+                def watch_process(process_id: int) -> None:
+                    tasks.start_soon(_end_with, process_id, lifetime)
 
-            saves = Saves()
-            builtin = partial(
-                create_builtin_executor, ending=ending, config_file=config_file, tell=tell_user(protocol), saves=saves
-            )
-            session = wire(protocol, lifetime, watch_process, create_executor or builtin, saves)
-            with ended_by_signals(asyncio.get_running_loop(), lifetime) if owns_process else nullcontext():
-                tasks.start_soon(_read, input_fd, protocol, lifetime)
-                code = await lifetime.wait()
-                await _wind_down(protocol, session, outbox, ending)
-                tasks.cancel_scope.cancel()
+                saves, tell = Saves(), tell_user(protocol)
+                builtin = partial(
+                    create_builtin_executor, ending=ending, config_file=config_file, tell=tell, saves=saves
+                )
+                session = wire(protocol, lifetime, watch_process, create_executor or builtin, saves)
+                if client_process is not None:
+                    watch_process(client_process)
+                if stopping is not None:
+                    tasks.start_soon(_end_when, stopping, lifetime)
+                with ended_by_signals(asyncio.get_running_loop(), lifetime) if owns_process else nullcontext():
+                    tasks.start_soon(_read, input_fd, received, protocol, lifetime)
+                    code = await lifetime.wait()
+                    await _wind_down(protocol, session, outbox, ending)
+                    tasks.cancel_scope.cancel()
     finally:
         outbox.close()
     return code
 
 
-async def _read(input_fd: int, protocol: BridgeProtocol, lifetime: Lifetime) -> None:
+async def _read(input_fd: int, received: bytes, protocol: BridgeProtocol, lifetime: Lifetime) -> None:
+    """Take what was received and what comes."""
+    frames = FrameReader()
+    await _take(received, frames, protocol)
+    async with aclosing(incoming(input_fd)) as chunks:
+        async for data in chunks:
+            await _take(data, frames, protocol)
+    lifetime.end("end of input")
+
+
+async def _take(data: bytes, frames: FrameReader, protocol: BridgeProtocol) -> None:
     """Hand over message by message, in order.
 
     After each one the loop gets a turn, so that a request's handler has taken its first steps before the next
     message can change what it looks at.
     """
-    frames = FrameReader()
-    async with aclosing(incoming(input_fd)) as chunks:
-        async for data in chunks:
-            for item in frames.feed(data):
-                if isinstance(item, BadFrame):
-                    protocol.handle_bad_frame(item)
-                elif rest := protocol.handle_body(item):
-                    frames.push_back(rest)
-                await asyncio.sleep(0)
-    lifetime.end("end of input")
+    for item in frames.feed(data):
+        if isinstance(item, BadFrame):
+            protocol.handle_bad_frame(item)
+        elif rest := protocol.handle_body(item):
+            frames.push_back(rest)
+        await asyncio.sleep(0)
+
+
+async def _end_when(stopping: anyio.Event, lifetime: Lifetime) -> None:
+    await stopping.wait()
+    lifetime.end("the server ends")
 
 
 async def _end_with(process_id: int, lifetime: Lifetime) -> None:
@@ -98,11 +125,19 @@ async def _end_with(process_id: int, lifetime: Lifetime) -> None:
 
 
 async def _wind_down(protocol: BridgeProtocol, session: Session, outbox: Outbox, ending: ExitStack) -> None:
-    """Stop the work, answer it, send the answers, clean up. The lifetime's clock bounds all of it."""
+    """Stop the work, answer it, send the answers, let the client go, clean up.
+
+    Where the process is there for this session alone, the lifetime's clock bounds all of it. Elsewhere work that does
+    not stop is waited for when all else is done.
+    """
     protocol.connection_lost()
     session.connection_lost()
     protocol.cancel_requests()
-    await protocol.wait_idle()
+    with anyio.move_on_after(STOP_GRACE_S) as waiting:
+        await protocol.wait_idle()
+    if waiting.cancelled_caught:
+        log.warning("a call did not stop in %g s", STOP_GRACE_S)
     with anyio.move_on_after(FLUSH_GRACE_S):
         await outbox.flush()
+    outbox.close()
     await anyio.to_thread.run_sync(ending.close)

@@ -1,6 +1,6 @@
 """A server like ``openbuffer serve``, whose tools do what no built-in tool should; for the tests of the bridge.
 
-python tool_server.py [outgoing_max_bytes=N] [outgoing_stall_s=X.X]
+python tool_server.py [listen=ADDRESS] [outgoing_max_bytes=N] [outgoing_stall_s=X.X]
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
-from openbuffer.bridge.server import serve_stdio
+from openbuffer.bridge.server import serve_socket, serve_stdio
 from openbuffer.tools.contract import FunctionTool, ToolContext, ToolResult, create_function_tool
 from openbuffer.tools.support.blocking import run_blocking
 
@@ -181,5 +181,6 @@ if __name__ == "__main__":
     options: dict[str, Any] = {}
     for option in sys.argv[1:]:
         key, _, value = option.partition("=")
-        options[key] = float(value) if "." in value else int(value)
-    sys.exit(serve_stdio(executor, **options))
+        options[key] = value if key == "listen" else float(value) if "." in value else int(value)
+    address = options.pop("listen", None)
+    sys.exit(serve_stdio(executor, **options) if address is None else serve_socket(address, executor, **options))
