@@ -12,6 +12,7 @@ from openbuffer.editor_access.port import EditorProvider
 from openbuffer.sandbox.port import SandboxClient, routes_files_through_sandbox
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf, SkipValidation
 
+from .builtin.ask_user_question import create_ask_user_question_tool
 from .builtin.delete import create_delete_tool
 from .builtin.edit import create_edit_tool
 from .builtin.glob import create_glob_tool
@@ -25,7 +26,7 @@ from .builtin.write import create_write_tool
 from .catalog import TOOL_SEARCH
 from .contract import FunctionTool
 from .limits import COMMAND_OUTPUT_MAX_BYTES, FILE_MAX_BYTES, READ_OUTPUT_MAX_BYTES
-from .ports import ArtifactStore, TaskStore
+from .ports import ArtifactStore, AskPort, TaskStore
 from .registry import refuse_doubles
 from .search_provider import SearchProvider
 from .support.command_host import Environment
@@ -75,7 +76,8 @@ class ToolConfig(BaseModel):
     for on this system if it is not given.
 
     ``web`` is how the web is reached, or what gives it at each call; without it there is no WebFetch (``WebSettings()``
-    is for public hosts only). ``web_search`` searches it; without one there is no WebSearch.
+    is for public hosts only). ``web_search`` searches it; without one there is no WebSearch. ``ask`` puts questions to
+    the user, unless a call brings a port of its own; without it there is no AskUserQuestion.
 
     ``tasks`` keeps the tasks of the session; without it there are no task tools. ``tools`` are further ones of one's
     own, after ours. Of all these, those named in ``deferred``, and those that say it of themselves, are withheld from
@@ -99,6 +101,7 @@ class ToolConfig(BaseModel):
     tasks: Annotated[SkipValidation[TaskStore | None], _port("tasks", "put")] = None
     web: Annotated[SkipValidation[LiveWebSettings], AfterValidator(_web)] = None
     web_search: Annotated[SkipValidation[SearchProvider | None], _port("abilities", "targets", "search")] = None
+    ask: Annotated[SkipValidation[AskPort | None], _port("ask")] = None
 
     environment: SkipValidation[Environment] = Field(default=None, repr=False)  # it may hold credentials
     shell: InstanceOf[Shell] | None = None
@@ -147,7 +150,7 @@ def _builtin(config: ToolConfig) -> tuple[FunctionTool, ...]:
     searching = () if is_elsewhere else _searching(config)
     on_files = (read, *changing, *searching)
     running = _running(config, on_files) if config.commands else ()
-    return (*on_files, *running, *_on_web(config), *_on_tasks(config))
+    return (*on_files, *running, *_on_web(config), *_asking(config), *_on_tasks(config))
 
 
 def _searching(config: ToolConfig) -> tuple[FunctionTool, ...]:
@@ -204,6 +207,12 @@ def _on_web(config: ToolConfig) -> tuple[FunctionTool, ...]:
         text = config.descriptions.get("WebSearch")
         tools.append(create_web_search_tool(provider=config.web_search, description=text))
     return tuple(tools)
+
+
+def _asking(config: ToolConfig) -> tuple[FunctionTool, ...]:
+    if config.ask is None:
+        return ()
+    return (create_ask_user_question_tool(ask=config.ask, description=config.descriptions.get("AskUserQuestion")),)
 
 
 def _on_tasks(config: ToolConfig) -> tuple[FunctionTool, ...]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from openbuffer.sandbox.port import routes_files_through_sandbox
 
+from .builtin.ask_user_question import create_ask_user_question_tool
 from .builtin.edit import create_edit_tool
 from .builtin.glob import create_glob_tool
 from .builtin.grep import create_grep_tool
@@ -41,7 +42,8 @@ def create_default_tools(
     ``cwd`` holds the file tools; commands start there. ``editor`` is for the file tools and searches, never for
     commands. A ``sandbox`` whose files are its own carries the file tools, in which ``cwd`` is a directory then; the
     editor is not passed on, and there are no searches (S4, E4). ``environment`` is what commands get as their
-    variables; without one, those of this process. The web is that of public hosts alone. Every tool is resident.
+    variables; without one, those of this process. The web is that of public hosts alone. Questions are put to whom a
+    call brings along. Every tool is resident.
     """
     is_elsewhere = routes_files_through_sandbox(sandbox)
     near = None if is_elsewhere else editor
@@ -54,5 +56,5 @@ def create_default_tools(
         create_edit_tool(cwd=cwd, editor=near, sandbox=sandbox),
         *searching,
         create_web_fetch_tool(),
-        # AskUserQuestion belongs here; test_default_tools has it as not built yet.
+        create_ask_user_question_tool(),
     )

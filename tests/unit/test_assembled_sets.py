@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 from dataclasses import dataclass, field
@@ -12,10 +13,15 @@ import pytest
 from openbuffer.sandbox.memory import InMemorySandboxClient
 from openbuffer.tools import Capability, FunctionTool, ToolDefinitionError, create_function_tool
 from openbuffer.tools.adapters.artifact_memory import InMemoryArtifactStore
+from openbuffer.tools.adapters.asks import InMemoryAsks
+from openbuffer.tools.adapters.brave_search import BraveSearch
 from openbuffer.tools.adapters.task_memory import InMemoryTaskStore
+from openbuffer.tools.builtin.web_search import create_web_search_tool
 from openbuffer.tools.config import ToolConfig, build_tools
 from openbuffer.tools.defaults import create_default_tools
 from openbuffer.tools.executor import create_tool_executor
+from openbuffer.tools.search_provider import SearchAbilities
+from openbuffer.tools.support.http_guard_settings import WebSettings
 from openbuffer.tools.support.shells import Shell
 
 from .command_desk import Pretence
@@ -23,13 +29,19 @@ from .command_desk import Pretence
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from openbuffer.tools import UrlTarget
+    from openbuffer.tools.search_provider import SearchAnswer, SearchRequest
+
 SHELL = Shell(name="bash", program="/bin/bash", system="Linux")
 CHANGING = ["Write", "Edit", "Delete"]
 SEARCHING = ["ListDir", "Glob", "Grep"]
 RUNNING = ["Shell", "Bash"]
+OUTSIDE = ["WebFetch", "WebSearch", "AskUserQuestion"]
+"""What reaches the web and the user, where ports for that are given."""
+
 ON_TASKS = ["TaskCreate", "TaskUpdate", "TaskList"]
-SHIPPED = ["Read", *CHANGING, *SEARCHING, *RUNNING, *ON_TASKS, "ToolSearch"]
-TO_COME = ["WebFetch", "WebSearch", "AskUserQuestion", "CodebaseRetrieval", "Computer", "ComputerView"]
+SHIPPED = ["Read", *CHANGING, *SEARCHING, *RUNNING, *OUTSIDE, *ON_TASKS, "ToolSearch"]
+TO_COME = ["CodebaseRetrieval", "Computer", "ComputerView"]
 """Names of tools that are not built yet; no description may count on them."""
 
 POLICY = ("always", "never use", "prefer", "must", "should", "before you", "important", "you ", "instead of", "please")
@@ -45,6 +57,20 @@ def no_editor() -> None:
     """An editor can be attached, and none is."""
 
 
+class Limited:
+    """A provider of searches that cannot do much."""
+
+    def __init__(self, abilities: SearchAbilities) -> None:
+        self.name = "Limited"
+        self.abilities = abilities
+
+    def targets(self, request: SearchRequest) -> tuple[UrlTarget, ...]:
+        raise AssertionError(f"nobody searches for {request}")
+
+    async def search(self, request: SearchRequest) -> SearchAnswer:
+        raise AssertionError(f"nobody searches for {request}")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Choice:
     """One combination of the options that change what there is, or what is told of it."""
@@ -56,6 +82,7 @@ class Choice:
     tasks: bool
     artifacts: bool
     own: str
+    outside: bool
     more: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def config(self) -> ToolConfig:
@@ -71,6 +98,9 @@ class Choice:
             artifacts=InMemoryArtifactStore() if self.artifacts else None,
             tools=own[self.own],
             shell=SHELL,
+            web=WebSettings() if self.outside else None,
+            web_search=BraveSearch(api_key="key") if self.outside else None,
+            ask=InMemoryAsks() if self.outside else None,
             **self.more,
         )
 
@@ -79,6 +109,7 @@ class Choice:
         names += CHANGING if self.writes else []
         names += SEARCHING if self.sandbox != "separate" else []
         names += RUNNING if self.commands else []
+        names += OUTSIDE if self.outside else []
         names += ON_TASKS if self.tasks else []
         names += ["lookup"] if self.own != "none" else []
         names += ["ToolSearch"] if self.own == "deferred" else []
@@ -88,9 +119,9 @@ class Choice:
 def choices(**more: Any) -> Iterator[Choice]:
     both = (False, True)
     for values in itertools.product(
-        both, both, ("none", "shared", "separate"), both, both, both, ("none", "resident", "deferred")
+        both, both, ("none", "shared", "separate"), both, both, both, ("none", "resident", "deferred"), both
     ):
-        names = ("writes", "commands", "sandbox", "editor", "tasks", "artifacts", "own")
+        names = ("writes", "commands", "sandbox", "editor", "tasks", "artifacts", "own", "outside")
         yield Choice(**dict(zip(names, values, strict=True)), more=more)  # type: ignore[arg-type]
 
 
@@ -99,6 +130,8 @@ def all_sets() -> Iterator[tuple[FunctionTool, ...]]:
     yield from (build_tools(choice.config()) for choice in choices())
     for sandbox, editor in itertools.product((None, Pretence(), InMemorySandboxClient()), (None, no_editor)):
         yield create_default_tools(cwd="/w", sandbox=sandbox, editor=editor)
+    for provider in (None, Limited(SearchAbilities()), Limited(SearchAbilities(max_page=2, languages=True))):
+        yield (create_web_search_tool(provider=provider),)
 
 
 def told(tool: FunctionTool) -> list[str]:
@@ -129,7 +162,7 @@ def promises() -> dict[str, str]:
 @pytest.mark.contract("X5", "S4", "X6")
 def test_each_combination_of_options_has_exactly_its_tools_in_one_order() -> None:
     combinations = list(choices())
-    assert len(combinations) == 288
+    assert len(combinations) == 576
     for choice in combinations:
         tools = build_tools(choice.config())
         assert [tool.name for tool in tools] == choice.expected(), choice
@@ -144,11 +177,17 @@ def test_a_sibling_is_named_only_where_it_is_in_the_set() -> None:
     for tools in all_sets():
         there = {tool.name for tool in tools}
         for tool in tools:
-            for name in [*SHIPPED, *TO_COME]:
-                if name != tool.name and any(re.search(rf"\b{name}\b", text) for text in told(tool)):
-                    assert name in there, f"{tool.name} names {name}, which is not among {sorted(there)}"
-                    named.add(name)
+            for name in siblings(tool.name, tuple(told(tool))):
+                assert name in there, f"{tool.name} names {name}, which is not among {sorted(there)}"
+                named.add(name)
     assert named == {"Read", "Write", "Edit", "Shell", "Bash"}
+
+
+@functools.cache
+def siblings(own: str, texts: tuple[str, ...]) -> frozenset[str]:
+    """The names of other tools in these texts."""
+    names = {*SHIPPED, *TO_COME} - {own}
+    return frozenset(name for name in names if any(re.search(rf"\b{name}\b", text) for text in texts))
 
 
 @pytest.mark.contract("T8")
@@ -200,7 +239,8 @@ def test_every_tool_of_ours_declares_what_it_can_do_and_the_protocol_of_its_resu
         "Edit": read | write,
         **dict.fromkeys(RUNNING, frozenset({Capability.SHELL})),
         **dict.fromkeys([*ON_TASKS, "ToolSearch"], session),
-        "WebFetch": frozenset({Capability.NETWORK}),
+        **dict.fromkeys(["WebFetch", "WebSearch"], frozenset({Capability.NETWORK})),
+        "AskUserQuestion": frozenset({Capability.ASK_USER}),
     }
     assert all(tool.declares_invocation for tools in all_sets() for tool in tools if tool.name != "lookup")
 

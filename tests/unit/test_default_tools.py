@@ -19,8 +19,9 @@ from openbuffer import tools as neutral
 from openbuffer.editor_access.memory import MemoryEditor
 from openbuffer.editor_access.memory_access import MemoryEditorAccess
 from openbuffer.sandbox.memory import InMemorySandboxClient
-from openbuffer.tools import FunctionTool, ToolDefinitionError
+from openbuffer.tools import FunctionTool, ToolContext, ToolDefinitionError
 from openbuffer.tools import host as host_entry
+from openbuffer.tools.adapters.asks import InMemoryAsks
 from openbuffer.tools.defaults import create_default_tools
 
 from .command_desk import Pretence
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
 
 TIER = ("Shell", "Bash", "Read", "Write", "Edit", "Glob", "Grep", "WebFetch", "AskUserQuestion")
 """As docs/contract.md has it."""
-
-OPEN = {"AskUserQuestion"}
-"""What of it is not built yet. The set only shrinks."""
 
 COMPOSITION_ROOTS: set[str] = set()
 """The modules of ours that may import the tier. The bridge assembles its tools by ``ToolConfig``."""
@@ -63,11 +61,11 @@ def asked() -> MemoryEditorAccess:
 
 
 @pytest.mark.contract("X6")
-def test_the_tier_is_that_of_the_contract_in_its_order_but_for_what_is_not_built() -> None:
+def test_the_tier_is_that_of_the_contract_in_its_order() -> None:
     contract = (ROOT / "docs" / "contract.md").read_text(encoding="utf-8")
     (listed,) = re.findall(r"is the default tier \(([^)]*)\)", contract)
     assert tuple(re.findall(r"\w+", listed)) == TIER
-    assert names(create_default_tools(cwd="/w")) == [name for name in TIER if name not in OPEN]
+    assert names(create_default_tools(cwd="/w")) == list(TIER)
 
 
 @pytest.mark.contract("X6", "S4", "E4")
@@ -76,8 +74,8 @@ def test_a_sandbox_with_files_of_its_own_has_no_searches_and_no_editor() -> None
         raise AssertionError("the editor was asked, and its files are the host's")
 
     elsewhere = create_default_tools(cwd="/workspace", sandbox=InMemorySandboxClient(), editor=editor)
-    assert names(elsewhere) == ["Shell", "Bash", "Read", "Write", "Edit", "WebFetch"]
-    assert all("in the session's sandbox" in tool.description for tool in elsewhere if tool.name != "WebFetch")
+    assert names(elsewhere) == ["Shell", "Bash", "Read", "Write", "Edit", "WebFetch", "AskUserQuestion"]
+    assert all("in the session's sandbox" in tool.description for tool in elsewhere[:5])
     assert not [tool.name for tool in elsewhere if "editor" in tool.description]
     here = create_default_tools(cwd="/w", sandbox=Pretence())
     assert names(here) == names(create_default_tools(cwd="/w"))
@@ -94,7 +92,7 @@ def test_a_sandbox_with_files_of_its_own_has_no_searches_and_no_editor() -> None
 def test_the_editor_reaches_file_tools_and_searches_and_never_the_commands() -> None:
     told = {tool.name: "attached editor" in tool.description for tool in create_default_tools(cwd="/w", editor=asked)}
     on_files = dict.fromkeys(("Read", "Write", "Edit", "Glob", "Grep"), True)
-    assert told == {**dict.fromkeys(("Shell", "Bash", "WebFetch"), False), **on_files}
+    assert told == {**dict.fromkeys(("Shell", "Bash", "WebFetch", "AskUserQuestion"), False), **on_files}
 
 
 @pytest.mark.contract("X6")
@@ -167,6 +165,7 @@ def test_building_it_looks_at_nothing_and_imports_nothing(
 def test_building_it_in_a_fresh_process_causes_no_event_that_an_audit_sees() -> None:
     script = """
 import sys
+from openbuffer.tools.adapters.asks import InMemoryAsks
 from openbuffer.tools.defaults import create_default_tools
 seen = []
 def hook(event, arguments):
@@ -177,7 +176,7 @@ tools = create_default_tools(cwd="/no/such/root", environment={})
 print(len(tools), seen)
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout.strip()) == (0, f"{len(TIER) - len(OPEN)} []"), done.stderr
+    assert (done.returncode, done.stdout.strip()) == (0, f"{len(TIER)} []"), done.stderr
 
 
 @pytest.mark.contract("X6")
@@ -232,3 +231,9 @@ async def test_the_tools_of_the_tier_work(tmp_path: Path) -> None:
         result = await tools[name].execute(arguments)
         assert result.success, result.value
         assert expected in result.value["output"]
+    assert "not fetched" in (await tools["WebFetch"].execute({"url": "file:///etc/passwd"})).value["error"]
+    unasked = await tools["AskUserQuestion"].execute({"questions": [{"question": "Which?"}]})
+    assert '"outcome": "unavailable"' in unasked.value["output"]
+    port = InMemoryAsks("this one")
+    answered = await tools["AskUserQuestion"].execute({"questions": [{"question": "Which?"}]}, ToolContext(ask=port))
+    assert "this one" in answered.value["output"]
