@@ -26,7 +26,11 @@ class ToolIntended:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolFinished:
-    """What became of an intent. ``outdated``: the before-state had changed, nothing was done, it starts over."""
+    """What became of an intent. ``outdated``: the before-state had changed, nothing was done, it starts over.
+
+    ``made_on`` is the version of the document that the change was made on, where it had become another one than that
+    of the intent: somebody typed elsewhere in it, and the lines of the change moved along.
+    """
 
     call_id: str
     attempt: int
@@ -34,6 +38,7 @@ class ToolFinished:
     outcome: Literal["succeeded", "failed", "outdated", "cancelled", "error"]
     value: Any = None
     error: str | None = None
+    made_on: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -281,9 +281,19 @@ class _Run:
             raise self._crash(tool, error, "while preparing; nothing was done") from error
 
     async def _committed(self, tool: FunctionTool, plan: Plan, context: ToolContext, attempt: int) -> ToolResult:
+        before = plan.change.before if plan.change is not None else None
+        planned = before.version if before is not None else None
+
         def finished(outcome: _Outcome, value: Any = None, error: str | None = None) -> ToolFinished:
+            made_on = before.version if before is not None and before.version != planned else None
             return ToolFinished(
-                call_id=self._call_id, attempt=attempt, tool=tool.name, outcome=outcome, value=value, error=error
+                call_id=self._call_id,
+                attempt=attempt,
+                tool=tool.name,
+                outcome=outcome,
+                value=value,
+                error=error,
+                made_on=made_on,
             )
 
         try:

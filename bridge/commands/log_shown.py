@@ -151,6 +151,8 @@ def _shown_event(logged: LoggedEvent, terminal: Terminal) -> Iterator[str]:
                 yield from _shown_change(event.change, logged, terminal)
         case ToolFinished() as event:
             yield terminal.paint("strong", f"Outcome at {_local(logged.at_ns)}: {event.outcome}")
+            if event.made_on is not None:
+                yield f"  made on version {event.made_on} of the document; the lines of the change had moved along"
             yield from _indented(event.error or "")
             yield from _indented(_value(event.value))
         case ToolRejected() as event:
@@ -262,6 +264,7 @@ def _event_to_json(logged: LoggedEvent) -> dict[str, Any]:
             wire["rules"] = list(event.rules)
         case ToolFinished() as event:
             wire |= {"attempt": event.attempt, "outcome": event.outcome, "value": event.value, "error": event.error}
+            wire |= {} if event.made_on is None else {"madeOn": event.made_on}
         case ToolRejected() as event:
             wire |= {"errorType": event.error_type, "error": event.error}
         case None:

@@ -69,6 +69,7 @@ events = (
         outcome=st.sampled_from(["succeeded", "failed", "outdated", "cancelled", "error"]),
         value=json_values,
         error=st.none() | texts,
+        made_on=st.none() | st.integers(0, 2**31),
     )
     | st.builds(ToolRejected, call_id=words, tool=words, error_type=words, error=texts)
 )

@@ -12,12 +12,18 @@ from openbuffer.editor_access.errors import DocumentMovedError
 from openbuffer.editor_access.memory import MemoryEditor
 from openbuffer.editor_access.memory_access import MemoryEditorAccess
 from openbuffer.tools import FunctionTool, InvocationResult, Plan, PlanOutdatedError, ToolContext
+from openbuffer.tools.event_log import InMemoryEventLog
+from openbuffer.tools.events import ToolFinished, ToolIntended
+from openbuffer.tools.executor import DispatchingToolExecutor, SandboxedToolExecutor
 from openbuffer.tools.host import create_edit_tool, create_write_tool
+from openbuffer.tools.permissions import AllowAll
+from openbuffer.tools.registry import DefaultToolRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from openbuffer.editor_access import Document, TextEdit
+    from openbuffer.tools.events import Event
 
 pytestmark = pytest.mark.contract("T12", "E7")
 
@@ -91,6 +97,32 @@ async def test_what_was_typed_elsewhere_stays_and_the_edit_tells_the_line_where_
     assert "in line 8" in result.output
     expected = "".join(LINES).replace("line 1", "one more\nand another\nline 1").replace(": i", " typed: i")
     assert desk.text == expected.replace("line 5: f", "changed")
+
+
+@pytest.mark.contract("X2", "X7")
+@pytest.mark.parametrize("late", [False, True])
+async def test_the_record_tells_the_version_that_an_edit_was_made_on_where_it_moved_along(
+    desk: Desk, late: bool
+) -> None:
+    def typed() -> None:
+        desk.type("line 1", "one more\n")
+        made_on.append(desk.editor.buffer(desk.path).version)
+
+    class Log(InMemoryEventLog):
+        async def append(self, event: Event) -> None:
+            await super().append(event)
+            if isinstance(event, ToolIntended) and not late and not made_on:
+                typed()
+
+    made_on: list[int] = []
+    desk.access.acts = [typed] if late else []
+    log = Log()
+    registry = DefaultToolRegistry([desk.edit])
+    executor = SandboxedToolExecutor(DispatchingToolExecutor(registry), policy=AllowAll(), log=log)
+    for arguments in (EDIT, {**EDIT, "oldString": "line 7", "newString": "line VII"}):
+        assert (await executor.call("Edit", arguments)).success
+    ends = [(event.outcome, event.made_on) for event in log if isinstance(event, ToolFinished)]
+    assert ends == [("succeeded", made_on[0]), ("succeeded", None)]
 
 
 @pytest.mark.parametrize("before", ["line 5", ": f", "\nline 6"])

@@ -104,6 +104,8 @@ class _Encoder:
                 self._not_kept["value"] = 0, "results are not kept"
         if event.error is not None:
             self._put("error", self._plain(event.error))
+        if event.made_on is not None:
+            self._put("made_on", event.made_on)
         return self._record("finished", event, event.attempt, event.outcome)
 
     def rejected(self, event: ToolRejected) -> EventRecord:
@@ -293,6 +295,7 @@ def _finished(record: EventRecord, parts: Mapping[str, Any]) -> ToolFinished:
         outcome=cast("Any", record.outcome),
         value=parts.get("value"),
         error=parts.get("error"),
+        made_on=parts.get("made_on"),
     )
 
 

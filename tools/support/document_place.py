@@ -118,6 +118,8 @@ class DocumentPlace:
                 if not attempts_left:
                     raise
             else:
+                if change.recorded is not None:
+                    change.recorded.version = fitted.document.version
                 landed = await save_after_edit(
                     self._found,
                     self._editor,
