@@ -7,14 +7,14 @@ in all that was shown. Where its lines stand by then does not count.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast, get_args
 
 import anyio
 
 from . import limits
 from .contract import CommandTarget, FileChange, FileTarget, Hunk
 from .errors import PermissionDeniedError, ToolCancelledError
-from .ports import ApprovalAnswer, ApprovalRequest, ShownChange
+from .ports import ApprovalAnswer, ApprovalOutcome, ApprovalRequest, ShownChange
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -132,7 +132,18 @@ async def answer_of(port: ApprovalPort, request: ApprovalRequest, token: Cancell
             group.start_soon(ask)
     if token.cancelled:
         raise ToolCancelledError(f"{request.tool}: cancelled while it waited for an approval; nothing was done")
-    return answer
+    return _understood(answer)
+
+
+def _understood(answer: object) -> ApprovalAnswer:
+    """The answer, of bounded length; what is none is no yes, whatever a client's code returns."""
+    if not isinstance(answer, ApprovalAnswer):
+        return ApprovalAnswer(outcome="unavailable", reason=f"the answer is a {type(answer).__name__}")
+    outcome, reason = answer.outcome, str(answer.reason)
+    if not isinstance(cast("object", outcome), str) or outcome not in get_args(ApprovalOutcome):
+        return ApprovalAnswer(outcome="unavailable", reason=f"{outcome!r:.60} is no answer")
+    most = limits.APPROVAL_REASON_MAX_CHARS
+    return ApprovalAnswer(outcome=outcome, reason=reason if len(reason) <= most else f"{reason[:most]}…")
 
 
 def refusal(about: str, why: str, answer: ApprovalAnswer) -> PermissionDeniedError:
@@ -168,14 +179,15 @@ def _counted(hunks: Sequence[Hunk]) -> tuple[int, int, bool]:
     """Lines that go, lines that come, and whether those are all."""
     counts = [0, 0]
     left = limits.APPROVAL_COUNTED_MAX_CHARS
-    for hunk in hunks:
+    most = limits.APPROVAL_COUNTED_MAX_HUNKS
+    for hunk in hunks[:most]:
         for index, text in enumerate((hunk.before, hunk.after)):
             if len(text) > left:
                 counts[index] += text.count("\n", 0, left)
                 return counts[0], counts[1], False
             left -= len(text)
             counts[index] += text.count("\n") + bool(text and not text.endswith("\n"))
-    return counts[0], counts[1], True
+    return counts[0], counts[1], len(hunks) <= most
 
 
 def _bounded_json(arguments: Mapping[str, Any]) -> str:

@@ -18,9 +18,7 @@ from .config import ToolConfig, build_tools
 from .contract import ToolContext, only_observes
 from .errors import (
     EventLogError,
-    PermissionDeniedError,
     PlanOutdatedError,
-    ToolCancelledError,
     ToolCrashedError,
     ToolExecutionError,
     ToolFailure,
@@ -220,8 +218,12 @@ class _Run:
         try:
             try:
                 await self._gate.pass_through(tool, dispatch.arguments, plan, context, attempt, turn)
-            except (PermissionDeniedError, ToolCancelledError, anyio.get_cancelled_exc_class()) as error:
+            except EventLogError:
+                raise
+            except (ToolExecutionError, anyio.get_cancelled_exc_class()) as error:
                 await self.reject(error)
+            except Exception as error:  # noqa: BLE001  a policy that fails allows nothing, and the record has its end
+                await self.reject(self._crash(tool, error, "while it was judged; nothing was done"))
             intent = ToolIntended(
                 call_id=self._call_id,
                 attempt=attempt,

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-import anyio
-
 from .approvals import answer_of, approval_request, key_of, recorded_change, refusal, shown_of
 from .contract import Capability, FileTarget
-from .errors import PermissionDeniedError, ToolCancelledError
+from .errors import PermissionDeniedError
 from .events import ApprovalAnswered, ApprovalAsked
 from .permissions import Decision, HidesPaths, LooksAgain, PermissionRequest, RuleNotKeptError, TakesRules
 from .support.located import printable
@@ -154,7 +152,7 @@ class CallGate:
 
         try:
             answer = await answer_of(context.approvals, request, context.cancellation)
-        except (ToolCancelledError, anyio.get_cancelled_exc_class()):
+        except BaseException:  # cancelled, or the end of the program: there will be no answer
             await self._record(answered("withdrawn"))
             raise
         kept = rules if answer.outcome in {"session", "always"} else ()

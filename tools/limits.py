@@ -147,7 +147,11 @@ APPROVAL_SHOWN_MAX_CHARS: Final = 64 * KIB
 APPROVAL_SHOWN_MAX_HUNKS: Final = 100
 
 APPROVAL_COUNTED_MAX_CHARS: Final = 16 * MIB
-"""Text of hunks in which lines are counted for an approval."""
+APPROVAL_COUNTED_MAX_HUNKS: Final = 20_000
+"""Text of hunks in which lines are counted for an approval, and how many of them."""
+
+APPROVAL_REASON_MAX_CHARS: Final = 4 * KIB
+"""What a person says to a request, or a client of why there is no answer."""
 
 APPROVAL_ARGUMENTS_MAX_CHARS: Final = 4 * KIB
 """Arguments that an approval shows, of a tool that tells no targets."""

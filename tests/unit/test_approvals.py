@@ -20,6 +20,7 @@ from openbuffer.tools import (
 from openbuffer.tools import limits as limits_module
 from openbuffer.tools.adapters.approvals import HeadlessApprovals, PendingApprovals
 from openbuffer.tools.contract import CommandTarget, FileTarget, create_builtin_tool
+from openbuffer.tools.errors import ToolCrashedError
 from openbuffer.tools.event_log import InMemoryEventLog
 from openbuffer.tools.events import ApprovalAnswered, ApprovalAsked
 from openbuffer.tools.executor import DispatchingToolExecutor, SandboxedToolExecutor
@@ -103,6 +104,43 @@ async def test_a_client_that_fails_while_it_asks_could_not_ask(tmp_path: Path) -
     error = await desk.refused("Edit", EDIT)
     assert error.reason == "unavailable"
     assert "ConnectionError: gone" in str(error)
+
+
+@pytest.mark.contract("X4")
+@pytest.mark.parametrize(
+    "junk",
+    [None, True, "once", {"outcome": "once"}]
+    + [ApprovalAnswer(outcome=outcome) for outcome in ("", "ONCE", "withdrawn", None, ["once"])],  # type: ignore[arg-type]  what a client's code may do
+)
+async def test_an_answer_that_is_none_is_no_yes(tmp_path: Path, junk: Any) -> None:
+    async def answer(_request: ApprovalRequest) -> Any:
+        return junk
+
+    desk = Desk(tmp_path, AskAbout("Edit"), Person(answer))
+    error = await desk.refused("Edit", EDIT)
+    assert error.reason == "unavailable"
+    assert desk.file.read_text() == "one\ntwo\nthree\n"
+    assert desk.events() == ["asked", "unavailable", "rejected PermissionDeniedError"]
+
+
+@pytest.mark.contract("X4")
+async def test_what_is_said_to_a_request_is_bounded(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, AskAbout("Edit"), Person(lambda _: ApprovalAnswer(outcome="no", reason="x" * 1_000_000)))
+    assert len(str(await desk.refused("Edit", EDIT))) < 5_000
+    assert all(len(event.reason) < 5_000 for event in desk.log if isinstance(event, ApprovalAnswered))
+
+
+@pytest.mark.contract("X4", "X2")
+async def test_a_policy_that_fails_allows_nothing_and_the_record_has_the_end(tmp_path: Path) -> None:
+    class Fails(AskAbout):
+        def offered(self, _request: Any, /) -> tuple[str, ...]:
+            raise RuntimeError("broken")
+
+    desk = Desk(tmp_path, Fails("Edit"), Person("once"))
+    with pytest.raises(ToolCrashedError, match="broken"):
+        await desk.call("Edit", EDIT)
+    assert desk.file.read_text() == "one\ntwo\nthree\n"
+    assert desk.events() == ["rejected ToolCrashedError"]
 
 
 @pytest.mark.contract("X4")

@@ -82,6 +82,16 @@ def test_of_one_huge_hunk_both_sides_are_begun(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.contract("X4")
+def test_of_very_many_hunks_the_lines_are_counted_as_far_as_that_takes_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits_module, "APPROVAL_COUNTED_MAX_HUNKS", 3)
+    hunks = tuple(Hunk(line, "a\n", "") for line in range(1, 5))
+    for count, told in ((3, (3, True)), (4, (3, False))):
+        shown = shown_change(changing(b"x", hunks[:count]))
+        assert (shown.removed_lines, shown.is_counted) == told
+        assert shown.hunk_count == count
+
+
+@pytest.mark.contract("X4")
 def test_a_tool_that_tells_no_targets_is_shown_by_its_arguments_within_bounds() -> None:
     def request(arguments: dict[str, object]) -> str:
         judged = PermissionRequest(call_id="1", tool="Own", capabilities=frozenset(), targets=(), stage="plan")
