@@ -8,13 +8,9 @@ container's limits and ends with the container.
 
 from __future__ import annotations
 
-import io
 import os
 import secrets
-import tarfile
-import tempfile
-import time
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final, Literal
 
 import anyio
@@ -34,7 +30,8 @@ from .container_argv import (
     exec_argv,
     open_places_argv,
 )
-from .container_exchange import Exchange
+from .container_exchange import BoundedBytes, Exchange
+from .container_feed import archive_of, handed_on, one_piece
 from .container_life import (
     LivingContainer,
     ask_engine,
@@ -46,9 +43,15 @@ from .container_life import (
     user_process_limit,
 )
 from .engine_calls import call_engine
-from .errors import CommandStartError, CommandTimeoutError, SandboxError, SandboxUnavailableError
-from .file_content import decode_text, encode_text, file_error, not_a_file, too_large
-from .limits import FILE_READ_MAX_BYTES, FILE_TIMEOUT_S, RUN_OUTPUT_MAX_BYTES, TRANSFER_TIMEOUT_S
+from .errors import (
+    CommandStartError,
+    CommandTimeoutError,
+    SandboxAnswerError,
+    SandboxError,
+    SandboxUnavailableError,
+)
+from .file_content import decode_text, encode_text, file_error, not_a_file, require_whole, too_large
+from .limits import FILE_READ_MAX_BYTES, FILE_TIMEOUT_S, LINE_OUTPUT_MAX_BYTES, RUN_OUTPUT_MAX_BYTES, TRANSFER_TIMEOUT_S
 from .port import RunResult, require_sandbox_path
 from .process.capture import OutputCapture
 from .process.result import CaptureLimits
@@ -65,7 +68,7 @@ from .shell_files import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Generator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, AsyncIterable, Callable, Mapping, Sequence
 
     from .container_argv import ContainerEngine
     from .port import Command, DirectoryListing, FileStat
@@ -188,7 +191,7 @@ class ContainerSandboxClient:
         """
         half = RUN_OUTPUT_MAX_BYTES // 2
         capture = OutputCapture(CaptureLimits(head_bytes=half, tail_bytes=half))
-        with _handed_on(self._variables) as variables:
+        with handed_on(self._variables) as variables:
             try:
                 with anyio.fail_after(command.timeout_s):
                     code, said = await self._executed(
@@ -212,19 +215,21 @@ class ContainerSandboxClient:
             SandboxFileTooLargeError: it holds more than ``max_bytes``, or than ``FILE_READ_MAX_BYTES``.
             SandboxFileError: it cannot be read.
         """
-        most = FILE_READ_MAX_BYTES if max_bytes is None else max_bytes
+        most = FILE_READ_MAX_BYTES if max_bytes is None else min(max_bytes, FILE_READ_MAX_BYTES)
         status = await self.stat(path)
         if status.kind != "file":
             raise not_a_file(path, status.kind)
         if status.size > most:
             raise too_large(path, most)
-        content = bytearray()
-        code, said = await self._timed(READ_SCRIPT, [path, str(most + 1)], on_out=content.extend)
+        read = BoundedBytes(most)
+        code, said = await self._timed(READ_SCRIPT, [path, str(most + 1)], on_out=read.feed)
         if code != 0:
             raise file_error(path, "read", said)
-        if len(content) > most:
+        if read.is_over:
             raise too_large(path, most)
-        return bytes(content)
+        if len(read.content) != status.size:
+            require_whole(path, len(read.content), status, await self.stat(path))
+        return bytes(read.content)
 
     async def read_file(self, path: str, *, max_bytes: int | None = None) -> str:
         """The text of a UTF-8 file; see the port."""
@@ -236,7 +241,7 @@ class ContainerSandboxClient:
         Raises:
             SandboxFileError: it cannot be written; then it is as it was.
         """
-        await self.write_stream(path, _one_piece(content), size=len(content))
+        await self.write_stream(path, one_piece(content), size=len(content))
 
     async def write_file(self, path: str, text: str) -> None:
         """Make the file or replace its content by text as UTF-8; see the port."""
@@ -256,8 +261,8 @@ class ContainerSandboxClient:
         Raises:
             SandboxError: some of it may be there.
         """
-        archive = _archive(files)
-        code, said = await self._timed(UNPACK_SCRIPT, [], feed=_one_piece(archive), timeout_s=TRANSFER_TIMEOUT_S)
+        archive = archive_of(files)
+        code, said = await self._timed(UNPACK_SCRIPT, [], feed=one_piece(archive), timeout_s=TRANSFER_TIMEOUT_S)
         if code != 0:
             raise SandboxError(f"{len(files)} files could not be written, or not all: {said[-1000:]}")
 
@@ -295,11 +300,11 @@ class ContainerSandboxClient:
             SandboxError: they do not; nothing was changed.
         """
         wanted = {**self._variables, **variables}
-        seen = bytearray()
-        with _handed_on(wanted) as file:
+        seen = BoundedBytes(LINE_OUTPUT_MAX_BYTES)
+        with handed_on(wanted) as file:
             script = "exec cat /proc/self/environ"
-            code, said = await self._timed(script, [], on_out=seen.extend, environment_fd=file)
-        arrived = set(bytes(seen).split(b"\0"))
+            code, said = await self._timed(script, [], on_out=seen.feed, environment_fd=file)
+        arrived = set(bytes(seen.content).split(b"\0"))
         lost = [name for name, value in wanted.items() if f"{name}={value}".encode() not in arrived]
         if code != 0 or lost or RUN_VARIABLE in wanted:
             raise SandboxError(
@@ -339,9 +344,9 @@ class ContainerSandboxClient:
 
     async def _probe(self) -> list[str]:
         """Note what the image has; the places that cannot be written."""
-        out = bytearray()
-        await self._timed(PROBE_SCRIPT, [self.workspace], on_out=out.extend)
-        told = out.decode(errors="replace").splitlines()
+        out = BoundedBytes(LINE_OUTPUT_MAX_BYTES)
+        await self._timed(PROBE_SCRIPT, [self.workspace], on_out=out.feed)
+        told = out.content.decode(errors="replace").splitlines()
         lacks = next((line.removeprefix("lacks").split() for line in told if line.startswith("lacks")), ["/bin/sh"])
         if lacks:
             raise SandboxUnavailableError(
@@ -352,9 +357,11 @@ class ContainerSandboxClient:
 
     async def _line(self, path: str, line: str) -> LineEnd:
         require_sandbox_path(path)
-        out = bytearray()
-        code, said = await self._timed(line, [], on_out=out.extend)
-        return LineEnd(exit_code=code, out=out.decode("utf-8", "surrogateescape"), err=said)
+        out = BoundedBytes(LINE_OUTPUT_MAX_BYTES)
+        code, said = await self._timed(line, [], on_out=out.feed)
+        if out.is_over:
+            raise SandboxAnswerError(f"more than {LINE_OUTPUT_MAX_BYTES:,} bytes came as an answer about {path}")
+        return LineEnd(exit_code=code, out=out.content.decode("utf-8", "surrogateescape"), err=said)
 
     async def _timed(
         self,
@@ -457,38 +464,6 @@ async def container_sandbox(
         yield client
     finally:
         await client.close()
-
-
-def _archive(files: Sequence[tuple[str, bytes | None]]) -> bytes:
-    packed = io.BytesIO()
-    # BusyBox understands GNU's long names, and not the newer format's.
-    with tarfile.open(fileobj=packed, mode="w", format=tarfile.GNU_FORMAT, encoding="utf-8") as archive:
-        for path, content in files:
-            entry = tarfile.TarInfo(require_sandbox_path(path).lstrip("/"))
-            entry.type = tarfile.DIRTYPE if content is None else tarfile.REGTYPE
-            entry.mode = 0o755 if content is None else 0o644
-            entry.size = len(content or b"")
-            entry.mtime = int(time.time())
-            archive.addfile(entry, io.BytesIO(content or b""))
-    return packed.getvalue()
-
-
-@contextmanager
-def _handed_on(variables: Mapping[str, str]) -> Generator[int | None]:
-    """The descriptor of a file with the variables, so that no other process of the host sees them; None for none."""
-    if not variables:
-        yield None
-        return
-    with tempfile.TemporaryFile() as file:
-        file.write("".join(f"{name}={value}\n" for name, value in variables.items()).encode())
-        file.flush()
-        file.seek(0)
-        yield file.fileno()
-
-
-async def _one_piece(content: bytes) -> AsyncIterator[bytes]:
-    if content:
-        yield content
 
 
 def _ignore(data: bytes) -> None:

@@ -17,6 +17,21 @@ if TYPE_CHECKING:
     from .container_argv import ContainerEngine
 
 
+class BoundedBytes:
+    """Takes the stdout of an ``exec``, and of what is more than ``most`` only that it came."""
+
+    def __init__(self, most: int) -> None:
+        self.content = bytearray()
+        self.is_over = False
+        self._most = most
+
+    def feed(self, data: bytes) -> None:
+        """Take the next bytes."""
+        room = self._most - len(self.content)
+        self.is_over = self.is_over or len(data) > room
+        self.content += data[:room]
+
+
 class Exchange:
     """Takes the stderr of an ``exec`` whose wrapper has the number ``run``. ``on_end`` is called at the end's line."""
 

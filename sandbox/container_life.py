@@ -33,9 +33,10 @@ from .container_argv import (
     start_kept_argv,
     start_owned_argv,
 )
-from .container_exchange import engine_failure
+from .container_exchange import BoundedBytes, engine_failure
 from .engine_calls import call_engine, end_engine, start_engine
 from .errors import SandboxError, SandboxUnavailableError
+from .limits import LINE_OUTPUT_MAX_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -164,15 +165,15 @@ async def ask_engine(
     Raises:
         SandboxUnavailableError: it failed, or took too long.
     """
-    out, err = bytearray(), bytearray()
+    out, err = BoundedBytes(LINE_OUTPUT_MAX_BYTES), BoundedBytes(LINE_OUTPUT_MAX_BYTES)
     code: int | None = None
     with anyio.move_on_after(ENGINE_TIMEOUT_S) as scope:
-        code = await call_engine(argv, environment=environment, on_out=out.extend, on_err=err.extend)
+        code = await call_engine(argv, environment=environment, on_out=out.feed, on_err=err.feed)
     if scope.cancelled_caught:
         raise SandboxUnavailableError(f"{what_failed}: {engine.name} did not answer for {ENGINE_TIMEOUT_S:g} s")
     if code != 0:
-        raise engine_failure(engine, what_failed, bytes(err))
-    return out.decode(errors="replace")
+        raise engine_failure(engine, what_failed, bytes(err.content))
+    return out.content.decode(errors="replace")
 
 
 async def _attached(engine: ContainerEngine, container: str, environment: Mapping[str, str]) -> anyio.abc.Process:

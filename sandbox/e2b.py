@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 import anyio
 
 from .authority import Authority, AuthorityState
-from .e2b_output import CommandOutput
+from .e2b_output import CommandOutput, LineOutput
 from .e2b_worker import E2BSandbox, call, carries_bytes, optional_method, require_sandbox, sandbox_ids
 from .errors import (
     CommandTimeoutError,
@@ -25,7 +25,7 @@ from .errors import (
     SnapshotNotFoundError,
 )
 from .exit_codes import exit_code_of_exception, exit_code_of_result, tells_exit_code
-from .file_content import decode_text, encode_text, file_error, not_a_file, too_large
+from .file_content import decode_text, encode_text, file_error, not_a_file, require_whole, too_large
 from .limits import (
     BLOCKING_CALLS_MAX,
     FILE_READ_MAX_BYTES,
@@ -274,7 +274,9 @@ class E2BSandboxClient:
         return _line_end(exit_code_of_result(result), result)
 
     async def _by_line(self, sandbox: E2BSandbox, line: str, path: str, meaning: Callable[[str, LineEnd], T]) -> T:
-        return meaning(path, await self._run(sandbox, Command(line=line, cwd="/", timeout_s=FILE_TIMEOUT_S)))
+        output = LineOutput(sandbox)
+        ended = await self._run(sandbox, Command(line=line, cwd="/", timeout_s=FILE_TIMEOUT_S), output.callbacks)
+        return meaning(path, output.told(ended))
 
     def _require_bytes(self, operation: str) -> None:
         if not carries_bytes(self._authority.last_worker):
@@ -291,12 +293,15 @@ class E2BSandboxClient:
                 raise not_a_file(path, found.kind)
             if found.size > most:
                 raise too_large(path, most)
-            return await self._content(sandbox, path)
+            content = await self._content(sandbox, path)
+            size = len(content.encode()) if isinstance(content, str) else len(content)
+            if size > most:
+                raise too_large(path, most)
+            if size != found.size:
+                require_whole(path, size, found, await self._by_line(sandbox, line, path, parse_stat))
+            return content
 
-        answer = await self._authority.ask(read)
-        if (len(answer.encode()) if isinstance(answer, str) else len(answer)) > most:
-            raise too_large(path, most)
-        return answer
+        return await self._authority.ask(read)
 
     async def _content(self, sandbox: E2BSandbox, path: str) -> str | bytes:
         as_bytes = carries_bytes(sandbox)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 import threading
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from .errors import SandboxAnswerError
-from .limits import RUN_OUTPUT_MAX_BYTES
+from .limits import LINE_OUTPUT_MAX_BYTES, RUN_OUTPUT_MAX_BYTES
 from .process.capture import OutputCapture
 from .process.result import Captured, CaptureLimits
 
@@ -52,6 +54,44 @@ class CommandOutput:
         with self._lock:
             if self._captured is None:
                 self._capture.feed(text.encode("utf-8", "surrogatepass"))
+
+
+class LineOutput:
+    """The output of a line by which files are looked at: all of it, its streams apart, and within a bound.
+
+    What runs there may write without end. A provider that takes no callbacks holds all of it itself.
+    """
+
+    def __init__(self, sandbox: E2BSandbox) -> None:
+        self._out: list[str] = []
+        self._err: list[str] = []
+        self._left = LINE_OUTPUT_MAX_BYTES
+        self._is_told = _takes_callbacks(sandbox)
+
+    @property
+    def callbacks(self) -> dict[str, Any]:
+        """Arguments for ``commands.run``; none where it would not take them."""
+        if not self._is_told:
+            return {}
+        return {
+            "on_stdout": partial(self._feed, self._out),
+            "on_stderr": partial(self._feed, self._err),
+            "retain_output": False,
+        }
+
+    def told(self, ended: LineEnd) -> LineEnd:
+        """The end with what was told until then."""
+        if self._out or self._err:
+            return replace(ended, out="".join(self._out), err="".join(self._err))
+        return ended
+
+    def _feed(self, stream: list[str], text: object) -> None:
+        if not isinstance(text, str):
+            raise SandboxAnswerError(f"the sandbox gave {type(text).__name__} as a piece of the command's output")
+        self._left -= len(text)
+        if self._left < 0:
+            raise SandboxAnswerError(f"more than {LINE_OUTPUT_MAX_BYTES:,} characters came as an answer about a file")
+        stream.append(text)
 
 
 _CALLBACKS: Final = frozenset({"on_stdout", "on_stderr", "retain_output"})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from .errors import (
+    SandboxAnswerError,
     SandboxFileError,
     SandboxFileNotFoundError,
     SandboxFileTooLargeError,
@@ -16,7 +17,7 @@ from .errors import (
 )
 
 if TYPE_CHECKING:
-    from .port import FileKind
+    from .port import FileKind, FileStat
 
 
 def decode_text(path: str, content: bytes) -> str:
@@ -63,6 +64,23 @@ def too_large(path: str, max_bytes: int) -> SandboxFileTooLargeError:
     return SandboxFileTooLargeError(
         f"{path} is larger than {max_bytes:,} bytes, so nothing of it was read; read a part of it by a command",
         path=path,
+    )
+
+
+def require_whole(path: str, size: int, before: FileStat, after: FileStat) -> None:
+    """Refuse content of ``size`` bytes that is not what the file held, by its status before and after.
+
+    A file may grow or shrink meanwhile. The kernel's own files say that they hold nothing, and hold something.
+
+    Raises:
+        SandboxAnswerError: it is a part, or something else.
+    """
+    says_nothing = before.size == after.size == 0
+    if says_nothing or min(before.size, after.size) <= size <= max(before.size, after.size):
+        return
+    raise SandboxAnswerError(
+        f"the sandbox gave {size:,} bytes of {path}, which holds {after.size:,}; nothing of it was taken. Try again, "
+        "and look at it by a command if that does not help"
     )
 
 

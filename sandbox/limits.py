@@ -29,6 +29,9 @@ RUN_OUTPUT_MAX_BYTES: Final = 1 * MIB
 FILE_TIMEOUT_S: Final = 60.0
 """How long one file may be read or written through the sandbox's client."""
 
+LINE_OUTPUT_MAX_BYTES: Final = 16 * MIB
+"""What a line may write by which the client looks at files; it holds the names of a directory of 50,000 entries."""
+
 FILE_READ_MAX_BYTES: Final = 256 * MIB
 """A larger file is not read through the sandbox's client."""
 

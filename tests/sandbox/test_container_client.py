@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ from openbuffer.sandbox.errors import (
     CommandTimeoutError,
     ExitCodeError,
     ManifestRefusedError,
+    SandboxAnswerError,
     SandboxError,
     SandboxFileError,
     SandboxFileNotFoundError,
@@ -49,7 +51,7 @@ class Bench:
         self.state.mkdir()
         self.workspace = base / "workspace"
         self.workspace.mkdir()
-        programs = base / "programs"
+        programs = self.programs = base / "programs"
         programs.mkdir()
         write_engine(programs, "docker")
         self.environment = {"PATH": f"{programs}:{os.environ['PATH']}", "ENGINE_STATE": str(self.state)}
@@ -59,6 +61,12 @@ class Bench:
         return await ContainerSandboxClient.create(
             self.engine, image=image, keep=keep, workspace=str(self.workspace), environment=self.environment
         )
+
+    def shadow(self, name: str, line: str) -> None:
+        """Have the container find another program of this name."""
+        program = self.programs / name
+        program.write_text(f"#!/bin/sh\n{line}\n")
+        program.chmod(0o755)
 
     def command(self, line: str, timeout_s: float = 30) -> Command:
         return Command(line=line, cwd=str(self.workspace), timeout_s=timeout_s)
@@ -100,6 +108,29 @@ async def test_exit_codes_that_an_engine_uses_are_the_commands_where_the_command
 ) -> None:
     for code in (0, 1, 125, 126, 127, 255):
         assert (await client.run(bench.command(f"exit {code}"))).exit_code == code
+
+
+@pytest.mark.contract("S4", "F2")
+async def test_programs_of_the_container_that_lie_give_no_part_of_a_file_and_fill_no_memory(
+    bench: Bench, client: ContainerSandboxClient
+) -> None:
+    path = f"{bench.workspace}/file"
+    await client.write_file(path, "0123456789")
+    bench.shadow("head", "printf 01234")
+    with pytest.raises(SandboxAnswerError, match=r"gave 5 bytes of .*, which holds 10; nothing of it was taken"):
+        await client.read_bytes(path)
+    tracemalloc.start()
+    try:
+        bench.shadow("head", "/usr/bin/head -c 60000000 /dev/zero")
+        with pytest.raises(SandboxFileTooLargeError):
+            await client.read_bytes(path, max_bytes=MIB)
+        bench.shadow("stat", "/usr/bin/head -c 30000000 /dev/zero | tr '\\0' x")
+        with pytest.raises(SandboxAnswerError, match="came as an answer about"):
+            await client.stat(path)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 40 * MIB
 
 
 @pytest.mark.contract("S4")

@@ -32,6 +32,7 @@ from openbuffer.sandbox import (
 from openbuffer.sandbox import e2b as e2b_module
 from openbuffer.sandbox.e2b import E2BSandboxClient
 
+MIB = 1024 * 1024
 STAT_OF_A_FILE = "openbuffer-stat 0 81a4 3 0\n"
 
 
@@ -295,6 +296,45 @@ async def test_a_file_that_has_grown_since_it_was_looked_at_is_too_large() -> No
     files = SimpleNamespace(read=lambda _path: "x" * 10, write=print)
     with pytest.raises(SandboxFileTooLargeError):
         await E2BSandboxClient(sandbox(files=files)).read_file("/x", max_bytes=9)
+
+
+def sizes(*told: int) -> Any:
+    """Lines that tell of a file of these sizes, one after the other, and then of the last one."""
+    left = list(told)
+
+    def run(_line: str, **_named: Any) -> Result:
+        return Result(0, f"openbuffer-stat 0 81a4 {left.pop(0) if len(left) > 1 else left[0]} 0\n")
+
+    return SimpleNamespace(run=run)
+
+
+@pytest.mark.contract("S5", "F2")
+@pytest.mark.parametrize("told", [(10,), (2,), (10, 11), (2, 1)])
+async def test_a_part_of_a_file_or_more_than_it_holds_is_no_content(told: tuple[int, ...]) -> None:
+    files = SimpleNamespace(read=lambda _path: "abc", write=print)
+    with pytest.raises(SandboxAnswerError, match=f"gave 3 bytes of /x, which holds {told[-1]}; nothing of it"):
+        await E2BSandboxClient(sandbox(commands=sizes(*told), files=files)).read_file("/x")
+    bytes_files = SimpleNamespace(read=lambda _path, format: format[:3].encode(), write=print)  # noqa: A006  the package's
+    with pytest.raises(SandboxAnswerError, match="nothing of it was taken"):
+        await E2BSandboxClient(sandbox(commands=sizes(*told), files=bytes_files)).read_bytes("/x")
+
+
+@pytest.mark.parametrize("told", [(3,), (2, 5), (5, 2), (0, 0), (2, 3), (5, 3)])
+async def test_a_file_that_grows_or_shrinks_meanwhile_and_one_of_the_kernels_are_read(told: tuple[int, ...]) -> None:
+    assert await E2BSandboxClient(sandbox(commands=sizes(*told))).read_file("/x") == "abc"
+
+
+async def test_what_runs_in_the_sandbox_cannot_fill_the_memory_by_an_answer_about_a_file() -> None:
+    flood = Telling([("out", "y" * MIB)] * 100, SimpleNamespace(exit_code=0))
+    client = E2BSandboxClient(sandbox(commands=flood))
+    tracemalloc.start()
+    try:
+        with pytest.raises(SandboxError, match="came as an answer about a file"):
+            await client.list_directory("/x", max_entries=5)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 32 * MIB
 
 
 async def test_a_device_is_not_read_and_a_large_file_is_not_fetched() -> None:
