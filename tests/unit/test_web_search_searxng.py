@@ -49,6 +49,28 @@ async def test_a_search_is_asked_as_documented_and_its_results_come_back() -> No
     ]
 
 
+@pytest.mark.parametrize(
+    ("language", "sent", "is_all"),
+    [
+        ("DE", "de", True),
+        ("pt-br", "pt-BR", True),
+        ("zh-Hant", "zh-TW", True),
+        ("zh-Hans-SG", "zh-SG", True),
+        ("sr-Latn-RS", "sr-RS", False),
+        ("ca-valencia", "ca", False),
+    ],
+)
+async def test_a_language_is_sent_as_it_takes_one_and_what_is_left_out_of_it_told(
+    language: str, sent: str, is_all: bool
+) -> None:
+    async with serving(server := searxng_server()):
+        server.give(searxng_answer())
+        result = await searched(searxng(server), language=language)
+    assert server.parameters["language"] == sent
+    notes = [] if is_all else [f"Note: of the language {language} only {sent} made a difference."]
+    assert told(result)[1:] == notes
+
+
 async def test_of_a_page_of_results_as_many_as_were_asked_for_are_shown() -> None:
     async with serving(server := searxng_server()):
         server.give(searxng_answer(*map(searxng_result, range(27))))

@@ -69,34 +69,52 @@ class SearxngSearch:
 
     def targets(self, request: SearchRequest) -> tuple[UrlTarget, ...]:
         """See ``SearchProvider``."""
-        return (self._target(request),)
+        return (self._request(request)[0],)
 
     async def search(self, request: SearchRequest) -> SearchAnswer:
         """See ``SearchProvider``."""
         secrets = tuple(part for value in self._headers.values() for part in (value, value.rpartition(" ")[2]))
-        answer = await self._client.get(self._target(request), self._headers, secrets=secrets)
+        target, not_honoured = self._request(request)
+        answer = await self._client.get(target, self._headers, secrets=secrets)
         if answer.status != 200:
             raise _failure(answer)
-        return _answer(answer)
+        return _answer(answer, not_honoured)
 
-    def _target(self, request: SearchRequest) -> UrlTarget:
+    def _request(self, request: SearchRequest) -> tuple[UrlTarget, tuple[str, ...]]:
         if any(word.startswith("!!") for word in request.query.split()):
             raise SearchRefusedError(
                 "a word of the query begins with !!, by which SearXNG leads to another site instead of searching. "
                 "Leave the !! out."
             )
         parameters = {"q": request.query, "format": "json", "pageno": str(request.page)}
+        not_honoured: tuple[str, ...] = ()
         if request.language is not None:
-            parameters["language"] = request.language
+            parameters["language"], is_all = _language(request.language)
+            if not is_all:
+                not_honoured = (f"of the language {request.language} only {parameters['language']} made a difference",)
         if request.time_range is not None:
             parameters["time_range"] = request.time_range
-        return self._client.target("/search", parameters)
+        return self._client.target("/search", parameters), not_honoured
+
+
+def _language(tag: str) -> tuple[str, bool]:
+    """The tag as SearXNG takes it, a language and perhaps a region of two letters; and whether that is all of it."""
+    language, *rest = tag.split("-")
+    regions = [part.upper() for part in rest if len(part) == 2]
+    if not regions:
+        regions = [_SCRIPTS[part.lower()] for part in rest if language.lower() == "zh" and part.lower() in _SCRIPTS]
+    others = [part for part in rest if len(part) != 2 and part.lower() not in _SCRIPTS]
+    return "-".join([language.lower(), *regions[:1]]), not others and len(regions) <= 1
+
+
+_SCRIPTS: Final = {"hans": "CN", "hant": "TW"}
+"""Regions that stand for how Chinese is written."""
 
 
 # --- what came -----------------------------------------------------------------------------------------------------
 
 
-def _answer(answer: ServiceAnswer) -> SearchAnswer:
+def _answer(answer: ServiceAnswer, not_honoured: tuple[str, ...]) -> SearchAnswer:
     data = answer.data
     found = member(data, "results")
     if not isinstance(found, list):
@@ -123,7 +141,7 @@ def _answer(answer: ServiceAnswer) -> SearchAnswer:
     corrections = [each for each in (words_of(item, 100) for item in items(member(data, "corrections"))[:3]) if each]
     if corrections:
         notes.append(f"the instance asks whether this was meant: {', '.join(corrections)}")
-    return SearchAnswer(results=results, notes=tuple(notes))
+    return SearchAnswer(results=results, not_honoured=not_honoured, notes=tuple(notes))
 
 
 def _result(data: Any) -> SearchResult:
