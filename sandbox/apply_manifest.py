@@ -1,8 +1,9 @@
 """Fills a fresh workspace as a manifest has it, through a client (S11).
 
 First everything is looked at: the models, the controls, the host's files, what lies in the workspace already. A
-manifest that is refused leaves nothing. Then the entries are applied in the order given, and permissions at the end,
-because they may close a directory. A failure in the middle takes nothing back, and tells what is there.
+manifest that is refused leaves nothing. Then come directories, repositories and the rest in the order given, and
+permissions at the end, because they may close a directory. A failure in the middle takes nothing back, and tells what
+is there.
 """
 
 from __future__ import annotations

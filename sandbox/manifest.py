@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from pydantic.alias_generators import to_camel
 
 from .errors import ManifestRefusedError
-from .manifest_git import check_ref, check_url
+from .manifest_git import check_ref, check_url, check_variable
 from .manifest_paths import PathTable, check_path, shown
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ EntryType: TypeAlias = Literal[
 class WorkspaceManifest(_Model):
     """The entries by their paths, relative to the workspace and below it; and variables for its commands.
 
-    Entries are applied directories first and then in the order given. Only below a ``dir`` or a ``localDir`` may other
+    Directories are made first, then repositories are cloned, and the rest comes in the order given. Only below a ``dir`` or a ``localDir`` may other
     entries lie.
     """
 
@@ -193,12 +193,19 @@ class WorkspaceManifest(_Model):
     def _usable_environment(cls, environment: dict[str, str]) -> dict[str, str]:
         for name, value in environment.items():
             if _VARIABLE.fullmatch(name) is None:
-                raise ValueError(f"{shown(name)} is no name of a variable; use letters, digits and _")
+                raise ValueError(f"{shown(name)} is no name of a variable; use letters, digits and _, 100 at most")
             if _UNUSABLE.search(value):
                 raise ValueError(f"the value of {name} holds a line end, a NUL or half a character; leave that out")
             if len(value.encode()) > VALUE_MAX_BYTES:
                 raise ValueError(f"the value of {name} has more than {VALUE_MAX_BYTES:,} bytes")
         return environment
+
+    @model_validator(mode="after")
+    def _clones_run_nothing(self) -> WorkspaceManifest:
+        if any(isinstance(entry, GitRepository) for entry in self.entries.values()):
+            for name in self.environment:
+                _check_beside_clones(name)
+        return self
 
     @model_validator(mode="after")
     def _paths_fit(self) -> WorkspaceManifest:
@@ -213,6 +220,13 @@ class WorkspaceManifest(_Model):
                 "or localDir entries instead"
             )
         return self
+
+
+def _check_beside_clones(name: str) -> None:
+    try:
+        check_variable(name)
+    except ValueError as error:
+        raise ValueError(f"environment: {error}") from None
 
 
 def place_of(entry: Entry) -> Literal["leaf", "implied", "directory"]:
@@ -248,6 +262,6 @@ def _problem(place: tuple[int | str, ...], message: str) -> str:
 
 _TOLD_MAX: Final = 5
 _OCTAL: Final = re.compile(r"0?[0-7]{3}")
-_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _UNUSABLE: Final = re.compile("[\0\r\n\ud800-\udfff]")
 _PLAIN: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")

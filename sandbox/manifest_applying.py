@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import anyio.to_thread
 
 from .errors import HostFileError, ManifestFailedError, SandboxError
+from .manifest import Directory, GitRepository
 from .manifest_git import clone_line, is_commit_id
 from .manifest_paths import shown
 from .manifest_plan import CloneRepository, MakeDirectory, Mount, WriteFile, permissions_of
@@ -25,7 +26,6 @@ from .port import Command, MakesDirectories, WritesBytes, find_operation
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
 
-    from .manifest import GitRepository
     from .manifest_plan import Plan, Step
     from .manifest_ports import HostFiles
     from .port import SandboxClient
@@ -64,14 +64,19 @@ class ManifestApplication:
         """
         try:
             await self._make_directory(self._root)
-            for number, planned in enumerate(self._plan.entries):
-                for step in planned.steps:
+            for number in sorted(range(len(self._plan.entries)), key=self._turn):
+                for step in self._plan.entries[number].steps:
                     await self._take(number, step)
             await self._flush()
             await self._set_permissions()
         except (SandboxError, OSError) as error:
             raise self._failure(error) from error
         return self._result()
+
+    def _turn(self, number: int) -> int:
+        # Repositories come before files, so that none of these is settings of git's where the workspace is its home.
+        entry = self._plan.entries[number].entry
+        return 0 if isinstance(entry, Directory) else 1 if isinstance(entry, GitRepository) else 2
 
     async def _take(self, number: int, step: Step) -> None:
         if self._many is not None and _is_small(step):
@@ -154,7 +159,8 @@ class ManifestApplication:
         return await anyio.to_thread.run_sync(_whole, self._host_files, content)
 
     async def _clone(self, path: str, entry: GitRepository) -> str:
-        line = clone_line(entry.url, entry.ref, shallow=entry.shallow, directory=path)
+        variables = self._plan.variables
+        line = clone_line(entry.url, entry.ref, shallow=entry.shallow, directory=path, variables=variables)
         ended = await self._client.run(Command(line=line, cwd=self._root, timeout_s=CLONE_TIMEOUT_S))
         if ended.exit_code != 0:
             raise SandboxError(f"git could not clone it (exit code {ended.exit_code}): {_last_words(ended.output)}")

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from .manifest_paths import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 URL_MAX_CHARS: Final = 2_048
 REF_MAX_CHARS: Final = 255
@@ -102,10 +102,25 @@ def is_commit_id(ref: str) -> bool:
     return _COMMIT_ID.fullmatch(ref) is not None
 
 
-def clone_line(url: str, ref: str | None, *, shallow: bool, directory: str) -> str:
+def check_variable(name: str) -> str:
+    """The name of a variable, if it may be set while a repository is cloned.
+
+    Raises:
+        ValueError: what it says is run before anything could take it away again.
+    """
+    if name in _STEERS_SHELL or name.startswith(_STEERS_LOADER):
+        raise ValueError(
+            f"{name} decides which programs or libraries run, and may not be set while a repository is cloned; take "
+            "it out, or clone by a command later"
+        )
+    return name
+
+
+def clone_line(url: str, ref: str | None, *, shallow: bool, directory: str, variables: Iterable[str] = ()) -> str:
     """The line for a shell that clones into ``directory``, which does not exist and is removed if that fails.
 
-    Its last output is the commit that is checked out.
+    Its last output is the commit that is checked out. Of ``variables``, which the manifest sets, git gets the proxies
+    alone: by others it could be told to run something.
     """
     if ref is not None and is_commit_id(ref):
         steps = _commit_steps(url, ref, shallow=shallow, directory=directory)
@@ -113,7 +128,9 @@ def clone_line(url: str, ref: str | None, *, shallow: bool, directory: str) -> s
         steps = [_clone(url, ref, shallow=shallow, directory=directory)]
     steps.append(_git("-C", directory, "rev-parse", "--verify", "HEAD^{commit}"))
     remove = shlex.join(["rm", "-rf", "--", directory])
-    return f"{{ {' && '.join(steps)}; }} || {{ {remove}; exit 1; }}"
+    withheld = [name for name in variables if name.lower() not in _PROXIES and name not in _KEPT_BY_SHELLS]
+    unset = f"unset -v {' '.join(withheld)}; " if withheld else ""
+    return f"{unset}{{ {' && '.join(steps)}; }} || {{ {remove}; exit 1; }}"
 
 
 def _clone(url: str, ref: str | None, *, shallow: bool, directory: str) -> str:
@@ -162,6 +179,12 @@ _GIT: Final[Sequence[str]] = (
     "-c",
     "advice.detachedHead=false",
 )
+
+_STEERS_SHELL: Final = frozenset({"PATH", "ENV", "BASH_ENV", "SHELLOPTS", "BASHOPTS", "PS4"})
+_STEERS_LOADER: Final = ("LD_", "DYLD_")
+_PROXIES: Final = frozenset({"http_proxy", "https_proxy", "all_proxy", "no_proxy"})
+_KEPT_BY_SHELLS: Final = frozenset({"UID", "EUID", "PPID", "BASH_VERSINFO"})
+"""Bash ends where one of them is to be unset; they are nothing to git."""
 
 _USE: Final = "use https://, ssh:// or user@host:path"
 _URL_CHARACTERS: Final = re.compile(r"[A-Za-z0-9._~:/?#\[\]@!$&()*+,;=%-]+")

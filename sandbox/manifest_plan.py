@@ -84,8 +84,9 @@ class PlannedEntry:
 
 @dataclass(slots=True)
 class Plan:
-    """What is to be done, and all the paths that it takes."""
+    """What is to be done, all the paths that it takes, and the names of the variables that the manifest sets."""
 
+    variables: tuple[str, ...] = ()
     entries: list[PlannedEntry] = field(default_factory=list[PlannedEntry])
     paths: PathTable = field(default_factory=PathTable)
 
@@ -127,7 +128,7 @@ def _abilities(client: SandboxClient) -> _Abilities:
 
 
 def _plan(manifest: WorkspaceManifest, host_files: HostFiles | None, abilities: _Abilities) -> Plan:
-    plan = Plan()
+    plan = Plan(variables=tuple(manifest.environment))
     planner = _Planner(host_files, abilities)
     for path, entry in manifest.entries.items():
         try:

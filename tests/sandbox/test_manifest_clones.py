@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -172,3 +173,77 @@ async def test_without_git_in_the_sandbox_a_repository_is_refused(root: Path, tm
     with pytest.raises(ManifestRefusedError, match="no git in the sandbox"):
         await apply_workspace_manifest(client, manifest, root=str(root))
     assert client.changes == []
+
+
+@pytest.mark.contract("S11")
+@pytest.mark.parametrize("name", ["GIT_SSH_COMMAND", "GIT_SSH", "GIT_CONFIG_GLOBAL", "HOME", "XDG_CONFIG_HOME"])
+async def test_the_environment_of_a_manifest_has_git_run_nothing(name: str, repository: Repository, root: Path) -> None:
+    proof, evil = root.parent / "proof", root / "evil"
+    settings = f'[core]\n\tsshCommand = "touch {proof}; {repository.ssh}"\n'
+    files = {"evil/.gitconfig": settings, "evil/git/config": settings, "evil/ssh": f"#!/bin/sh\ntouch {proof}\n"}
+    values = {
+        "GIT_SSH_COMMAND": f"touch {proof};{repository.ssh}",
+        "GIT_SSH": str(evil / "ssh"),
+        "GIT_CONFIG_GLOBAL": str(evil / ".gitconfig"),
+    }
+    client = FullClient()
+    client.environment |= repository.environment
+    manifest = {
+        "entries": {
+            "evil": {"type": "dir"},
+            **{path: {"type": "file", "content": text, "permissions": "755"} for path, text in files.items()},
+            "repo": {"type": "gitRepo", "url": repository.url},
+        },
+        "environment": {name: values.get(name, str(evil))},
+    }
+    with suppress(ManifestFailedError):  # without the ssh that it names there is none here
+        await apply_workspace_manifest(client, manifest, root=str(root))
+    assert not proof.exists()
+    assert client.environment[name] == manifest["environment"][name]
+    assert [call for call in client.calls if call[0] == "run" and "clone" in call[1]]
+
+
+@pytest.mark.contract("S11")
+@pytest.mark.parametrize("name", ["PATH", "LD_PRELOAD", "LD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES", "PS4", "BASH_ENV"])
+async def test_a_variable_that_decides_what_a_clone_runs_is_refused_beside_one(name: str, root: Path) -> None:
+    client = FullClient()
+    repository = {"repo": {"type": "gitRepo", "url": "https://example.test/r"}}
+    with pytest.raises(ManifestRefusedError, match=f"environment: {name} .*while a repository is cloned"):
+        await apply_workspace_manifest(client, {"entries": repository, "environment": {name: "x"}}, root=str(root))
+    assert client.calls == []
+    allowed = {"entries": {"a": {"type": "dir"}}, "environment": {name: os.environ.get(name, "")}}
+    assert (await apply_workspace_manifest(client, allowed, root=str(root))).complete
+
+
+@pytest.mark.contract("S11")
+async def test_no_file_of_the_manifest_is_there_before_its_repositories_are(repository: Repository, root: Path) -> None:
+    proof = root.parent / "proof"
+    settings = f'[core]\n\tsshCommand = "touch {proof}; {repository.ssh}"\n'
+    client = FullClient()
+    client.environment |= repository.environment | {"HOME": str(root)}  # as at E2B, where people work at home
+    manifest = {
+        "entries": {
+            ".gitconfig": {"type": "file", "content": settings},
+            "repo": {"type": "gitRepo", "url": repository.url},
+            "d": {"type": "dir"},
+        }
+    }
+    result = await apply_workspace_manifest(client, manifest, root=str(root))
+    assert [entry.path for entry in result.entries] == [".gitconfig", "repo", "d"]
+    assert result.complete
+    assert (root / ".gitconfig").read_text() == settings
+    assert not proof.exists()
+
+
+@pytest.mark.contract("S11")
+async def test_a_proxy_of_the_manifests_holds_for_its_clones(root: Path) -> None:
+    client = FullClient()
+    names = ("https_proxy", "HTTPS_PROXY", "all_proxy", "NO_PROXY")
+    manifest = {
+        "entries": {"repo": {"type": "gitRepo", "url": "https://example.test/r"}},
+        "environment": {**dict.fromkeys(names, "http://127.0.0.1:9"), "COLOUR": "red"},
+    }
+    with pytest.raises(ManifestFailedError, match="Failed to connect to 127"):
+        await apply_workspace_manifest(client, manifest, root=str(root))
+    line = next(call[1] for call in client.calls if "clone" in call[1])
+    assert line.startswith("unset -v COLOUR; ")
