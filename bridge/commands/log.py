@@ -31,7 +31,8 @@ EXIT_HARD: Final = 2
 POLL_S: Final = 0.5
 """How often ``--follow`` looks."""
 
-_AGO: Final = re.compile(r"(\d{1,6})([smhdw])")
+_AGO: Final = re.compile(r"(\d{1,6})([smhdw])", re.ASCII)
+_LAST_NS: Final = 2**63 - 1
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 
@@ -149,13 +150,14 @@ def _print_before(reader: LogReader, call: LoggedCall) -> int:
 
 def _nanoseconds(since: str) -> int:
     """A moment: so long ago (90s, 30m, 2h, 3d, 1w), or a date, with or without a time."""
-    if ago := _AGO.fullmatch(since):
-        return time.time_ns() - int(ago[1]) * _SECONDS[ago[2]] * 10**9
     try:
-        moment = datetime.fromisoformat(since)
-    except ValueError:
+        if ago := _AGO.fullmatch(since):
+            moment = time.time_ns() - int(ago[1]) * _SECONDS[ago[2]] * 10**9
+        else:
+            moment = int(datetime.fromisoformat(since).astimezone().timestamp() * 10**9)
+    except (ValueError, OverflowError):
         raise ValueError(f"--since {since}: give a time such as 30m, 2h, 3d, 2025-12-31 or 2025-12-31T18:00") from None
-    return int(moment.astimezone().timestamp() * 10**9)
+    return min(max(moment, 0), _LAST_NS)
 
 
 def _directory() -> str:

@@ -150,9 +150,13 @@ def test_calls_are_filtered(run: Any) -> None:
     assert numbers("--since", "1h") == [1, 3, 5]
     assert numbers("--since", "2999-01-01") == []
     assert run("log", "--tool", "Nothing").stderr == "openbuffer: no such call is recorded\n"
-    for options in (["--since", "yesterday"], ["--outcome", "odd"], ["show"]):
+    for options in (["--since", "yesterday"], ["--since", "0001-01-01"], ["--outcome", "odd"], ["show"]):
         assert run("log", *options).returncode == 2
-    assert run("log", "show", "77").returncode == 1
+    for since, found in (("999999w", [1, 3, 5]), ("9999-12-31", [])):
+        assert numbers("--since", since) == found
+    assert numbers("--tool", "\udcff") == []
+    for name in ("77", "", "\udcff", "9" * 30):
+        assert run("log", "show", name).returncode == 1
 
 
 @pytest.mark.contract("X7", "X2")

@@ -16,7 +16,7 @@ from openbuffer.tools import FileChange, Hunk, ToolArgumentError
 from openbuffer.tools.adapters.sqlite_log import LogSettings, LogUnavailableError
 from openbuffer.tools.adapters.sqlite_log_reader import CallFilter, LoggedCall, LogReader
 from openbuffer.tools.config import ToolConfig
-from openbuffer.tools.events import ToolIntended
+from openbuffer.tools.events import ToolIntended, ToolRejected
 from openbuffer.tools.executor import create_tool_executor
 
 from .log_desk import RUNS, Desk, changing, finished, intended, reading, rejected, running
@@ -261,16 +261,18 @@ async def test_what_is_to_be_redacted_is_in_no_part_and_where_it_was_done_is(des
     log = desk.log(LogSettings(redact=("hush-[0-9]+",)), secrets={"MY_TOKEN": "hunter22"})
     hidden = "hunter22 hush-77 AKIA" + "Q" * 16
     await log.append(running(f"curl -u {hidden}"))
-    await log.append(finished("s1", value={"output": [hidden]}, error=hidden))
+    await log.append(finished("s1", value={"output": [hidden], hidden: 1}, error=hidden))
+    await log.append(ToolRejected(call_id="r1", tool=hidden, error_type="ToolNotFoundError", error=f"no {hidden}"))
     change = changing(hidden.encode(), (Hunk(1, f"{hidden}\n", f"{hidden}!\n"),))
     await log.append(intended("c1", change=change))
     log.close()
     everything = b"".join(each.read_bytes() for each in desk.directory.glob("events.db*"))
     for secret in (b"hunter22", b"hush-77", b"Q" * 16):
         assert secret not in everything
-    command, edit = desk.calls()
+    command, unknown, edit = desk.calls()
     kept = "[redacted: MY_TOKEN] [redacted] [redacted]"
-    assert command.events[1].event == finished("s1", value={"output": [kept]}, error=kept)
+    assert command.events[1].event == finished("s1", value={"output": [kept], kept: 1}, error=kept)
+    assert unknown.tool == kept
     assert edit.intent is not None
     assert edit.intent.change == FileChange(
         path="/ws/a.txt", hunks=(Hunk(1, f"{kept}\n", f"{kept}!\n"),), before_bytes=len(hidden), after_bytes=2

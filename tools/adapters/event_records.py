@@ -133,10 +133,10 @@ class _Encoder:
             self._put(NOT_KEPT, self._not_kept)
         return EventRecord(
             kind=kind,
-            call_id=_text(event.call_id),
+            call_id=text_as_kept(event.call_id),
             attempt=attempt,
-            tool=_text(event.tool),
-            outcome=_text(outcome),
+            tool=text_as_kept(self._redaction.text(event.tool)),
+            outcome=text_as_kept(outcome),
             parts=self._parts,
         )
 
@@ -196,7 +196,9 @@ class _Encoder:
             if isinstance(value, dict):
                 entries = cast("dict[object, object]", value).items()
                 return {
-                    key if isinstance(key, str) else _described(key): self._plain_member(key, each, depth)
+                    self._redaction.text(key if isinstance(key, str) else _described(key)): self._plain_member(
+                        key, each, depth
+                    )
                     for key, each in entries
                 }
             if isinstance(value, (list, tuple)):
@@ -249,7 +251,7 @@ def _writable(value: Any) -> Any:
     return [_writable(item) for item in cast("list[Any]", value)]
 
 
-def _text(text: str) -> str:
+def text_as_kept(text: str) -> str:
     """A short text as a database takes it: without half surrogate pairs and NUL."""
     return text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\0")
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
 from ..events import ApprovalAsked, ToolIntended
-from .event_records import BEFORE, NOT_KEPT, EventRecord, decode
+from .event_records import BEFORE, NOT_KEPT, EventRecord, decode, text_as_kept
 from .session_marks import SessionMarks
 from .sqlite_log_database import DATABASE_NAME, LogUnavailableError, reader, told
 from .sqlite_log_schema import ForeignDatabaseError, require_understood
@@ -177,8 +177,9 @@ class LogReader:
 
     def call(self, name: str) -> tuple[LoggedCall, ...]:
         """The calls of this number, or else of this id (or the beginning of one), whole; the last one first."""
+        name = text_as_kept(name)
         with self._snapshot() as connection:
-            if connection is None:
+            if connection is None or not name:
                 return ()
             numbers: list[int] = []
             if _is_number(name):
@@ -275,7 +276,7 @@ class LogReader:
             "ORDER BY id DESC LIMIT :page",
             {
                 "below": below,
-                "tool": wanted.tool,
+                "tool": None if wanted.tool is None else text_as_kept(wanted.tool),
                 "since": wanted.since_ns,
                 "sessions": _sessions(connection, wanted),
                 "page": _PAGE,
