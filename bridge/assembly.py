@@ -22,6 +22,7 @@ from openbuffer.tools.rules.session_rules import SessionRules
 
 from .config import ConfigError
 from .config_file import read_user_file
+from .config_web import live_web, search_provider
 from .directories import DirectoryError, OwnDirectories, hidden_paths, own_directories
 from .host_writes import ToldEventLog
 from .own_files import OwnFilesPolicy
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from openbuffer.tools.ports import ApprovalPort, TaskStore
 
     from .config import CommandSettings
+    from .config_editor import EditorSettings
     from .config_file import Reading
     from .saves import Saves
 
@@ -84,20 +86,22 @@ def assemble(
     saves: Saves | None = None,
     tasks: TaskStore | None = None,
     approvals: ApprovalPort | None = None,
+    editor_settings: EditorSettings | None = None,
 ) -> Assembly:
-    """Put together the tools below ``roots`` and the roots that the user's file adds.
+    """Put together the tools below ``roots`` and the roots that the configuration adds.
 
     ``face`` is what they are called through, for the record. ``config_file`` is used instead of the user's own, and
-    read by ``read``. ``tell`` takes a sentence on whatever of the files does not count, and on a log that cannot be
-    written, now and later, from any thread. What has to be cleaned up at the end goes to ``ending``; that blocks. The
-    sandbox is told of ``saves``. ``tasks`` keeps the session's tasks, where it lasts longer than one call. What rules
-    ask about is put before ``approvals``, and refused without one.
+    read by ``read``; ``editor_settings`` are what the editor says besides. ``tell`` takes a sentence on whatever of the
+    configuration does not count, and on a log that cannot be written, now and later, from any thread. What has to be
+    cleaned up at the end goes to ``ending``; that blocks. The sandbox is told of ``saves``. ``tasks`` keeps the
+    session's tasks, where it lasts longer than one call. What rules ask about is put before ``approvals``, and refused
+    without one.
 
     Raises:
         ConfigError: the user's file cannot be used, or there is no place for it.
     """
     directories = _directories()
-    settings = open_settings(roots, directories, config_file, read=read, tell=tell)
+    settings = open_settings(roots, directories, config_file, read=read, tell=tell, editor=editor_settings)
     everywhere = tuple(str(root) for root in (*roots, *settings.first.roots))
     environment = _environment(settings)
     kept = KeptRules(str(directories.permissions))
@@ -107,18 +111,24 @@ def assemble(
     ending.callback(sandbox.close)
     if saves is not None:
         saves.tell_to(sandbox.host_wrote)
+    limits = settings.first.limits
     config = ToolConfig(
         roots=everywhere,
         editor=editor,
         sandbox=sandbox,
         environment=environment,
         tasks=tasks,
+        web=live_web(settings),
+        web_search=search_provider(settings, os.environ, tell=tell),
         artifacts=ArtifactDirectory(str(directories.artifacts), max_age_s=settings.first.log.days * _DAY_S),
+        file_max_bytes=limits["file_max_bytes"],
+        read_output_max_bytes=limits["read_output_max_bytes"],
+        command_output_max_bytes=limits["command_output_max_bytes"],
     )
     record = _record(LogSession(face=face, release=VERSION, roots=everywhere), settings, directories, tell)
     ending.callback(record.close)
     return Assembly(
-        config=config.model_copy(update=settings.first.limits),
+        config=config,
         policy=OwnFilesPolicy(hidden_paths(directories, settings.file), everywhere, rules),
         log=ToldEventLog(record, sandbox.host_wrote),
         tell=tell,
@@ -133,8 +143,9 @@ def open_settings(
     *,
     read: Callable[[Path], Reading] = read_user_file,
     tell: Callable[[str], None] = ignore,
+    editor: EditorSettings | None = None,
 ) -> LiveSettings:
-    """The settings by the file that the user named, or by their own.
+    """The settings by the file that the user named, or by their own, and by this process's environment.
 
     Raises:
         ConfigError: it cannot be used.
@@ -146,7 +157,8 @@ def open_settings(
         raise ConfigError(
             "the current directory does not exist any more; name the configuration by its whole path"
         ) from None
-    return LiveSettings(file, workspace, is_named=config_file is not None, read=read, tell=tell)
+    is_named = config_file is not None
+    return LiveSettings(file, workspace, is_named=is_named, variables=os.environ, editor=editor, read=read, tell=tell)
 
 
 def _record(

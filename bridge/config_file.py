@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import stat
 import time
@@ -22,12 +23,22 @@ if TYPE_CHECKING:
 CONFIG_MAX_BYTES: Final = 1024 * 1024
 """No configuration is this long; a device or a log that was named by mistake is."""
 
+WORKSPACE_MAX_BYTES: Final = 128 * 1024
+"""Of a workspace's own file; whoever wrote that may want its reading to take long."""
+
 CONFIG_NAME: Final = "openbuffer.toml"
 """Of the user's file in their configuration directory, and of a workspace's own at its root."""
 
 PIPE_TIMEOUT_S: Final = 10.0
 """How long the other end of a pipe (``--config <(...)``) may say nothing."""
 
+
+_KEY_PARTS_MAX: Final = 32
+_LONG_KEY: Final = re.compile(
+    r"""(?<![A-Za-z0-9_-])(?:(?:[A-Za-z0-9_-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+)"""
+    f"{{{_KEY_PARTS_MAX}}}"
+)
+"""A key of that many parts and a dot, which tomllib takes the square of their number to read."""
 
 # Not every system has them, and one without FIFOs needs none.
 _NO_LINKS: Final = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)
@@ -79,7 +90,7 @@ def read_workspace_file(file: Path) -> Reading:
         if stat.S_ISLNK(mode):
             raise ConfigFileError("is a link; put the file itself there")
         _require_regular(mode, "")
-        return _read(file, _NO_LINKS, pipe=False)
+        return _read(file, _NO_LINKS, pipe=False, most=WORKSPACE_MAX_BYTES)
 
     return _reading(read)
 
@@ -97,7 +108,7 @@ def _reading(read: Callable[[], bytes]) -> Reading:
         return Reading(problem=str(error))
 
 
-def _read(file: Path, flags: int, *, pipe: bool) -> bytes:
+def _read(file: Path, flags: int, *, pipe: bool, most: int = CONFIG_MAX_BYTES) -> bytes:
     fd = os.open(file, flags | _AT_ONCE)
     try:
         status = os.fstat(fd)
@@ -106,8 +117,8 @@ def _read(file: Path, flags: int, *, pipe: bool) -> bytes:
         content = bytearray()
         while chunk := _chunk(fd):
             content += chunk
-            if len(content) > CONFIG_MAX_BYTES:
-                raise ConfigFileError(f"is over {CONFIG_MAX_BYTES} bytes; that is no configuration file")
+            if len(content) > most:
+                raise ConfigFileError(f"is over {most} bytes; that is no configuration file")
         return bytes(content)
     finally:
         os.close(fd)
@@ -152,11 +163,17 @@ def parse(content: bytes, *, is_json: bool | None = None) -> Mapping[str, Any]:
         raise ConfigFileError("is not UTF-8 text; save it as UTF-8") from None
     if is_json is None:
         is_json = text[:64].lstrip()[:1] == "{"  # no TOML document starts with a brace
-    kind, parser = ("JSON", _parse_json) if is_json else ("TOML", tomllib.loads)
+    kind, parser = ("JSON", _parse_json) if is_json else ("TOML", _parse_toml)
     try:
         return parser(text)
     except (ValueError, RecursionError) as error:
         raise ConfigFileError(f"is not {kind}: {error}") from None
+
+
+def _parse_toml(text: str) -> Mapping[str, Any]:
+    if _LONG_KEY.search(text):
+        raise ValueError(f"a key of {_KEY_PARTS_MAX} parts or more is none that anybody wants")
+    return tomllib.loads(text)
 
 
 def _parse_json(text: str) -> Mapping[str, Any]:

@@ -1,14 +1,18 @@
-"""The settings of commands as the files have them now: looked at again before every command, in this one place.
+"""The settings of a session as all layers have them now: looked at again before every command, in this one place.
 
-What counts is the user's file, tightened by the file of each root. A file is looked at by its content, so that a change
-counts from the next command on however it was made. What is never done is to loosen because something went wrong:
+What counts is said in ``config_layers``. A file is looked at by its content, so that a change counts from the next
+command on however it was made; the editor tells its changes. What is never done is to loosen because something went
+wrong:
 
 - The user's file that cannot be used, or is gone, after it was good: what it said last holds on, tightened by what
   can be understood of it now. When nothing good was ever read there are no settings, and so no commands (ConfigError).
+- A variable of ours that cannot be used: the same, from the start.
+- The editor's settings in a workspace that the user trusts: ``config_editor`` has it.
 - A workspace's file that cannot be used: what it said last holds on, with what can be understood of it now; the user's
   settings hold in any case. When it is gone it says nothing.
 
-All of it is told, once for every new wording. The further roots and the limits are read once, when a session begins.
+All of it is told, once for every new wording. The further roots, the limits, the log's settings and those numbers of
+the web that its tool tells in its description are read once, when a session begins.
 """
 
 from __future__ import annotations
@@ -21,19 +25,25 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from openbuffer.tools.rules.kept_rules import mark_of
-from openbuffer.tools.rules.session_rules import GivenRules
 
-from .config import Config, ConfigError, parse_config, tables_of
+from .config import ConfigError
+from .config_editor import NAME as EDITOR_NAME
+from .config_editor import EditorSaid, EditorSettings, read_editor, what_is_wrong_with_settings
 from .config_file import CONFIG_NAME, ConfigFileError, Reading, read_user_file, read_workspace_file
-from .tightening import Tightening, read_tightening, tightened
+from .config_layers import effective
+from .config_reading import Layer, Problem, parse_layer, strict, tables_of
+from .config_variables import read_variables
+from .tightening import read_tightening
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from openbuffer.sandbox.settings import SandboxSettings
+    from openbuffer.tools.rules.session_rules import GivenRules
 
-    from .config import CommandSettings
+    from .config import CommandSettings, Config
+    from .config_layers import Effective
 
 SETTLED_S: Final = 0.05
 """A file that changed is taken as it is when it is the same after this time: it may be in the middle of being saved."""
@@ -49,11 +59,12 @@ def ignore(_sentence: str) -> None:
 class LiveSettings:
     """The settings for commands below these roots. Blocks, and may be used from any thread.
 
-    ``file`` is the user's; ``is_named``: they named it themselves, so that it has to be there. ``tell`` takes each
-    sentence on what does not count, from the thread that looked; it must not raise.
+    ``file`` is the user's; ``is_named``: they named it themselves, so that it has to be there. ``variables`` are those
+    of the server's start, ``editor`` is what the editor says. ``tell`` takes each sentence on what does not count, from
+    the thread that looked; it must not raise.
 
     Raises:
-        ConfigError: at construction, when the user's file cannot be used.
+        ConfigError: at construction, when the user's file or a variable cannot be used.
     """
 
     def __init__(
@@ -62,23 +73,32 @@ class LiveSettings:
         roots: Sequence[Path],
         *,
         is_named: bool = False,
+        variables: Mapping[str, str] | None = None,
+        editor: EditorSettings | None = None,
         read: Callable[[Path], Reading] = read_user_file,
         tell: Callable[[str], None] = ignore,
     ) -> None:
         self._user = _UserFile(file, read, is_named)
+        layer, self._unknown = read_variables(variables or {})
+        self._variables = strict(layer)
+        self._editor = _EditorLayer(editor or EditorSettings(), roots[0] if roots else None)
         self._workspaces: tuple[_WorkspaceFile, ...] = ()
         self._tell = tell
         self._told: frozenset[str] = frozenset()
         self._lock = threading.Lock()
         self._user.look()
-        self.first: Final[Config] = self._user.config
-        """What the user's file said at the beginning; roots and limits are taken from here."""
+        self._editor.look()
+        further = self._combined()[0].config.roots
         self._workspaces = tuple(
             _WorkspaceFile(root / CONFIG_NAME)
-            for root in dict.fromkeys((*roots, *self.first.roots))
+            for root in dict.fromkeys((*roots, *further))
             if not _same_file(root / CONFIG_NAME, file)
         )
-        self._sandbox, self._warnings = self._combined()
+        for each in self._workspaces:
+            each.look()
+        self._effective, self._warnings = self._combined()
+        self.first: Final[Config] = self._effective.config
+        """What held at the beginning; what a session takes once is taken from here."""
         self.look()
 
     @property
@@ -88,53 +108,63 @@ class LiveSettings:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What did not count when the files were looked at last, sentence by sentence."""
+        """What did not count when the layers were looked at last, sentence by sentence."""
         return self._warnings
 
-    def sandbox(self) -> SandboxSettings:
-        """What commands may do, by the files as they are now."""
+    def effective(self) -> Effective:
+        """What holds by the layers as they are now, key by key with where it comes from."""
         self.look()
-        return self._sandbox
+        return self._effective
+
+    def sandbox(self) -> SandboxSettings:
+        """What commands may do, by the layers as they are now."""
+        return self.effective().config.sandbox
 
     def commands(self) -> CommandSettings:
-        """Which variables commands get, by the files as they are now."""
-        self.look()
-        return self._user.config.commands
+        """Which variables commands get, by the layers as they are now."""
+        return self.effective().config.commands
+
+    @property
+    def last(self) -> Config:
+        """What held when the layers were looked at last; does not block."""
+        return self._effective.config
+
+    def origin(self, key: str) -> tuple[str, ...]:
+        """The names of the layers that the value of this key came from at the last look."""
+        return self._effective.origins[key]
 
     def mark(self) -> object:
-        """What is another one once a file has changed; quick."""
-        return tuple(mark_of(str(each.file)) for each in (self._user, *self._workspaces))
+        """What is another one once a layer has changed; quick."""
+        return (self._editor.source.now(), *(mark_of(str(each.file)) for each in (self._user, *self._workspaces)))
 
     def permissions(self) -> GivenRules:
-        """The rules of all the files as they are now, and what the user's says of what has none."""
-        self.look()
-        with self._lock:
-            given = self._user.config.permissions
-            others = (t.rules for each in (self._user, *self._workspaces) for t in each.tightenings)
-            return GivenRules(rules=(*given.rules, *chain.from_iterable(others)), without_rules=given.default)
+        """The rules of all the layers as they are now, and what the user's say of what has none."""
+        return self.effective().config.permissions
 
     def look(self) -> None:
-        """Look at the files again; what did not change costs a read of each and nothing more."""
+        """Look at the layers again; what did not change costs a read of each and nothing more."""
         with self._lock:
-            changed = [each for each in (self._user, *self._workspaces) if each.look()]
+            changed = [each for each in (self._user, self._editor, *self._workspaces) if each.look()]
             if changed:
-                self._sandbox, self._warnings = self._combined()
+                self._effective, self._warnings = self._combined()
             news = [sentence for sentence in self._warnings if sentence not in self._told]
             self._told = frozenset(self._warnings)
         for sentence in news:
             self._tell(sentence)
 
-    def _combined(self) -> tuple[SandboxSettings, tuple[str, ...]]:
-        settings = self._user.config.sandbox
-        warnings = list(self._user.warnings)
-        for each in (self._user, *self._workspaces):
-            for tightening in each.tightenings:
-                settings, refused = tightened(settings, tightening)
-                if each is not self._user:
-                    warnings += [f"{each.file}: {what}" for what in refused]
-            if each is not self._user:
-                warnings += each.warnings
-        return settings, tuple(dict.fromkeys(warnings))
+    def _combined(self) -> tuple[Effective, tuple[str, ...]]:
+        layers = (self._user.layer, self._variables, *self._editor.layers)
+        others = (*self._editor.tightenings, *chain.from_iterable(each.tightenings for each in self._workspaces))
+        result = effective(layers, (*self._user.tightenings, *others))
+        of_others = tuple(sentence for sentence in result.refused if not sentence.startswith(f"{self._user.file}: "))
+        own = (*self._user.warnings, *self._unknown, *_told(self._variables), *self._editor.warnings)
+        warnings = (*own, *of_others, *chain.from_iterable(each.warnings for each in self._workspaces))
+        return result, tuple(dict.fromkeys(warnings))
+
+
+def _told(layer: Layer) -> tuple[str, ...]:
+    """What does not count of a layer, sentence by sentence."""
+    return tuple(f"{layer.name}: {each}" for each in (*(problem.sentence for problem in layer.problems), *layer.told))
 
 
 @dataclass(slots=True)
@@ -144,9 +174,9 @@ class _UserFile:
     file: Path
     read: Callable[[Path], Reading]
     is_named: bool
-    config: Config = field(default_factory=Config)
+    layer: Layer = field(default_factory=lambda: Layer(name=""))
     warnings: tuple[str, ...] = ()
-    tightenings: tuple[Tightening, ...] = ()
+    tightenings: tuple[Layer, ...] = ()
     """What can be understood of the file while it cannot be used."""
     seen: Reading | None = None
 
@@ -161,8 +191,8 @@ class _UserFile:
             return False
         is_first, self.seen = self.seen is None, reading
         try:
-            self.config, self.tightenings = self._config(reading, is_first), ()
-            self.warnings = tuple(f"{self.file}: {problem}" for problem in self.config.permissions.problems)
+            self.layer, self.tightenings = self._layer(reading, is_first), ()
+            self.warnings = _told(self.layer)
         except ConfigError as error:
             if is_first:
                 self.seen = None
@@ -171,25 +201,54 @@ class _UserFile:
             self.warnings, self.tightenings = (f"{error}; {held}",), self._understood(reading)
         return True
 
-    def _config(self, reading: Reading, is_first: bool) -> Config:
+    def _layer(self, reading: Reading, is_first: bool) -> Layer:
         if reading.content is not None:
-            return parse_config(self.file, reading.content)
+            return parse_layer(self.file, reading.content)
         if reading.problem:
             raise ConfigError(f"{self.file}: {reading.problem}")
         if self.is_named:
             raise ConfigError(f"{self.file}: cannot be read (No such file or directory); check --config")
         if not is_first:
             raise ConfigError(f"{self.file}: is not there any more (a new session does without it)")
-        return Config()
+        return Layer(name=str(self.file))
 
-    def _understood(self, reading: Reading) -> tuple[Tightening, ...]:
+    def _understood(self, reading: Reading) -> tuple[Layer, ...]:
         if reading.content is None:
             return ()
         try:
             tables = tables_of(self.file, reading.content)
         except ConfigFileError:
             return ()
-        return (read_tightening(tables, self.file.absolute().parent)[0],)
+        return (read_tightening(tables, str(self.file), self.file.absolute().parent),)
+
+
+@dataclass(slots=True)
+class _EditorLayer:
+    """What the editor says: a layer of the user's where they trust the workspace, else one that only tightens."""
+
+    source: EditorSettings
+    base: Path | None
+    layers: tuple[Layer, ...] = ()
+    tightenings: tuple[Layer, ...] = ()
+    warnings: tuple[str, ...] = ()
+    seen: EditorSaid | None = None
+
+    def look(self) -> bool:
+        """Whether it changed."""
+        said = self.source.now()
+        if said is self.seen:
+            return False
+        was_trusted = self.seen is not None and self.seen.trusted is True
+        self.seen = said
+        wrong = what_is_wrong_with_settings(said.settings)
+        if wrong and (said.trusted is True) == was_trusted:
+            held = "; what they said before holds until that is put right"
+            self.warnings = _told(Layer(name=EDITOR_NAME, problems=(Problem(f"{wrong}{held}"),)))
+            return True
+        layer = read_editor(said, self.base)
+        self.warnings = _told(layer)
+        self.layers, self.tightenings = ((layer,), ()) if said.trusted is True else ((), (layer,))
+        return True
 
 
 @dataclass(slots=True)
@@ -197,8 +256,8 @@ class _WorkspaceFile:
     """The file of one root, and what it asked for when it was good."""
 
     file: Path
-    good: tuple[Tightening, ...] = ()
-    tightenings: tuple[Tightening, ...] = ()
+    good: tuple[Layer, ...] = ()
+    tightenings: tuple[Layer, ...] = ()
     warnings: tuple[str, ...] = ()
     seen: Reading = field(default_factory=Reading)
 
@@ -216,15 +275,15 @@ class _WorkspaceFile:
         self.warnings = tuple(f"{self.file}: {problem}" for problem in problems)
         return True
 
-    def _asked(self, reading: Reading) -> tuple[tuple[Tightening, ...], tuple[str, ...]]:
+    def _asked(self, reading: Reading) -> tuple[tuple[Layer, ...], tuple[str, ...]]:
         if reading.content is None:
             return (), ((f"{reading.problem}{self._held}",) if reading.problem else ())
         try:
             tables = tables_of(self.file, reading.content)
         except ConfigFileError as error:
             return (), (f"{error}{self._held}",)
-        asked, problems = read_tightening(tables, self.file.parent)
-        return (asked,), problems
+        asked = read_tightening(tables, str(self.file), self.file.parent)
+        return (asked,), (*(problem.sentence for problem in asked.problems), *asked.told)
 
     @property
     def _held(self) -> str:

@@ -13,8 +13,8 @@ from openbuffer.tools.contract import ToolContext
 from openbuffer.tools.errors import ToolExecutionError
 
 from ..assembly import assemble
-from ..config import what_is_wrong_with_directory
 from ..config_file import NamedFile
+from ..config_values import what_is_wrong_with_directory
 from ..life.interrupt import run_until_stopped
 from ..protocol import json_kind
 from .output import writing

@@ -134,6 +134,11 @@ def _parser() -> argparse.ArgumentParser:
     doctor.add_argument("--config", type=Path, metavar="FILE", help=_CONFIG_HELP)
     doctor.add_argument("--json", action="store_true", help="print the findings as one JSON object")
 
+    config = commands.add_parser("config", help="the settings as they hold here, and where each comes from")
+    config.add_argument("--root", type=Path, metavar="DIR", help="the workspace to look at; default: here")
+    config.add_argument("--config", type=Path, metavar="FILE", help=_CONFIG_HELP)
+    config.add_argument("--json", action="store_true", help="print them as one JSON object")
+
     _log_options(commands.add_parser("log", help="what the tools did: the last calls, or one of them with its diff"))
 
     demo = commands.add_parser("demo", help="watch an unsaved buffer being read, edited and kept")
@@ -234,6 +239,10 @@ def _dispatch(arguments: argparse.Namespace) -> int:
             from .doctor import doctor  # noqa: PLC0415  see the module
 
             return doctor(arguments.root, as_json=arguments.json, config_file=arguments.config)
+        case "config":
+            from .config import config  # noqa: PLC0415  see the module
+
+            return config(arguments.root, as_json=arguments.json, config_file=arguments.config)
         case "log":
             return _log(arguments)
         case "demo":

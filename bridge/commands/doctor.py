@@ -48,7 +48,7 @@ def doctor(root: Path | None, *, as_json: bool, config_file: Path | None = None)
 
 
 def _examine_use(root: Path | None, config_file: Path | None) -> Iterator[Finding]:
-    from .doctor_commands import examine_commands, examine_configuration  # noqa: PLC0415  see above
+    from .doctor_commands import examine_commands, examine_configuration, examine_log  # noqa: PLC0415  see above
     from .doctor_files import examine_root  # noqa: PLC0415  see above
 
     try:
@@ -59,6 +59,7 @@ def _examine_use(root: Path | None, config_file: Path | None) -> Iterator[Findin
     yield from findings
     if settings is not None:  # else no tool runs, and the reason has been told
         yield try_the_main_job(config_file)
+        yield examine_log()
     if workspace is None:
         gone = "the current directory does not exist any more"
         yield Finding("workspace", "bad", gone, "name a workspace with --root")

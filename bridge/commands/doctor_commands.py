@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import os
 import subprocess
-from dataclasses import fields
 from typing import TYPE_CHECKING, Final
 
 from openbuffer.sandbox.detect import detect_os_sandbox
+from openbuffer.tools.adapters.sqlite_log_database import LogDatabase, LogUnavailableError
 from openbuffer.tools.support.shells import find_shell
 
 from ..assembly import open_settings
-from ..config import Config, ConfigError
+from ..config import ConfigError
 from ..config_file import CONFIG_NAME
+from ..config_layers import DEFAULT_LAYER
 from ..directories import DirectoryError, own_directories
 from ..environment import dropped
+from .config_shown import shown_value
 from .findings import Finding, pip_install
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
 
     from ..settings import LiveSettings
@@ -35,7 +37,9 @@ def examine_configuration(root: Path | None, config_file: Path | None) -> tuple[
     except (ConfigError, DirectoryError) as error:
         fix = "put that right; until then no tool runs, because nobody knows what the configuration forbids"
         return [Finding("configuration", "bad", str(error), fix)], None
-    said = _said(settings.first) if settings.file.exists() else "is not there; all settings are the defaults"
+    is_there = settings.file.exists()
+    said = _said(settings) or ("says nothing but the defaults" if is_there else "all settings are the defaults")
+    said = said if is_there else f"is not there; {said}"
     findings = [Finding("configuration", "good", f"{settings.file}: {said}")]
     findings += [
         Finding("workspace settings", "note", sentence, f"change or remove that in the workspace's {CONFIG_NAME}")
@@ -50,19 +54,15 @@ def examine_configuration(root: Path | None, config_file: Path | None) -> tuple[
     return findings, settings
 
 
-def _said(config: Config) -> str:
-    """What the file says that is not the default, key by key."""
-    said = [f"{len(config.roots)} further roots"] if config.roots else []
-    said += [f"{name} = {value}" for name, value in config.limits.items()]
-    for table in (config.sandbox, config.commands):
-        default = type(table)()
-        values = {each.name: getattr(table, each.name) for each in fields(table)}
-        said += [f"{name} = {_toml(value)}" for name, value in values.items() if value != getattr(default, name)]
-    return ", ".join(said) or "says nothing but the defaults"
-
-
-def _toml(value: bool | Sequence[str]) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(list(value))
+def _said(settings: LiveSettings) -> str:
+    """What is not the default, key by key, with where it comes from unless that is the user's file."""
+    effective, said = settings.effective(), list[str]()
+    for key, origins in effective.origins.items():
+        if origins != (DEFAULT_LAYER,):
+            others = [name for name in origins if name != str(settings.file)]
+            where = f" ({', '.join(others)})" if others else ""
+            said.append(f"{key} = {shown_value(key, effective.values[key])}{where}")
+    return ", ".join(said)
 
 
 def examine_commands(root: Path, settings: LiveSettings) -> Iterator[Finding]:
@@ -70,6 +70,23 @@ def examine_commands(root: Path, settings: LiveSettings) -> Iterator[Finding]:
     yield _shell(root)
     yield _variables(settings)
     yield _sandbox(root, settings)
+
+
+def examine_log() -> Finding:
+    """Where the event log is, and whether it can be written: without that, nothing runs that could change something."""
+    directory = own_directories().log
+    database = LogDatabase(str(directory), tell=lambda _sentence: None)
+    try:
+        connection = database.connection()
+        with database.trouble():
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("ROLLBACK")
+    except LogUnavailableError as error:
+        fix = "put that right; until then every call that could change something is refused"
+        return Finding("event log", "bad", str(error), fix)
+    finally:
+        database.close()
+    return Finding("event log", "good", f"{database.path} can be written")
 
 
 def _shell(root: Path) -> Finding:

@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from openbuffer.bridge.config import COMMANDS as COMMANDS_KEYS
-from openbuffer.bridge.config import LIMITS as LIMITS_KEYS
-from openbuffer.bridge.config import LOG as LOG_KEYS
-from openbuffer.bridge.config import SANDBOX as SANDBOX_KEYS
-from openbuffer.bridge.config import parse_config
+from openbuffer.bridge.commands.config_shown import shown_value
+from openbuffer.bridge.config_keys import KEYS, TABLES, Settings
+from openbuffer.bridge.config_layers import effective
+from openbuffer.bridge.config_reading import parse_layer
 from openbuffer.sandbox.detect import detect_os_sandbox
 
 if TYPE_CHECKING:
@@ -85,11 +84,16 @@ def test_the_example_of_the_sandbox_works(workspace: Path, environment: Mapping[
 
 def test_the_example_and_the_table_of_settings_are_what_there_is(workspace: Path) -> None:
     (example,) = examples(COMMANDS, "toml")
-    assert parse_config(workspace / "openbuffer.toml", example.encode()).sandbox.enabled
-    tables = {"sandbox": SANDBOX_KEYS, "commands": COMMANDS_KEYS, "limits": LIMITS_KEYS, "log": LOG_KEYS}
-    known = {"roots", *(f"{table}.{key}" for table, keys in tables.items() for key in keys)}
-    tables_of_keys = SECTIONS[COMMANDS] + SECTIONS["What was done: the event log"]
-    assert set(re.findall(r"^\| `([\w.]+)` \| .* \| .* \|$", tables_of_keys, re.MULTILINE)) == known
+    layer = parse_layer(workspace / "openbuffer.toml", example.encode())
+    assert effective([layer]).config.sandbox.enabled
+    rows = re.findall(r"^\| `([\w.]+)` \| `(.*?)` \| (.*) \|$", SECTIONS["Settings"], re.MULTILINE)
+    there_is = []
+    for key in KEYS:
+        table, _, name = key.rpartition(".")
+        field = (TABLES[table] if table else Settings).model_fields[name]
+        default = field.get_default(call_default_factory=True)
+        there_is.append((key, shown_value(key, default), field.description))
+    assert rows == there_is
 
 
 def test_the_python_examples_work(workspace: Path, environment: Mapping[str, str]) -> None:
@@ -156,12 +160,17 @@ def test_the_neovim_example_reads_and_edits_what_is_not_saved(
 
 
 def test_the_table_of_tools_is_what_there_is() -> None:
+    from openbuffer.tools.adapters.brave_search import BraveSearch
     from openbuffer.tools.adapters.task_memory import InMemoryTaskStore
     from openbuffer.tools.config import ToolConfig, build_tools
+    from openbuffer.tools.support.http_guard_settings import WebSettings
 
     table = re.findall(r"^\| `(\w+)` \| (`\w+\??`.*) \|$", README, re.MULTILINE)
     told = {name: re.findall(r"`(\w+)(\??)`", arguments) for name, arguments in table}
-    tools = build_tools(ToolConfig(roots=("/",), tasks=InMemoryTaskStore()))
+    web = WebSettings()
+    tools = build_tools(
+        ToolConfig(roots=("/",), tasks=InMemoryTaskStore(), web=web, web_search=BraveSearch(settings=web))
+    )
     schemas = {tool.name: tool.input_schema for tool in tools}
     assert told == {
         name: [(argument, "" if argument in schema.get("required", ()) else "?") for argument in schema["properties"]]

@@ -8,7 +8,7 @@ import pytest
 from openbuffer.bridge.commands import doctor as doctor_module
 from openbuffer.bridge.commands import doctor_commands
 from openbuffer.bridge.commands.cli import main
-from openbuffer.bridge.commands.doctor_commands import examine_commands, examine_configuration
+from openbuffer.bridge.commands.doctor_commands import examine_commands, examine_configuration, examine_log
 from openbuffer.bridge.commands.findings import Finding, pip_install
 from openbuffer.sandbox.detect import OsSandboxDetection
 from openbuffer.tools.support.shells import Shell
@@ -52,11 +52,11 @@ def test_the_files_are_named_with_what_they_say(root: Path, tmp_path: Path) -> N
     user(root, "")
     assert configuration(root) == [("good", f"{file}: says nothing but the defaults")]
     user(root, "limits = {file_max_bytes = 7}\nsandbox = {enabled = true, deny_read = ['/k']}\n")
-    said = "file_max_bytes = 7, enabled = true, deny_read = ['/k']"
+    said = 'limits.file_max_bytes = 7, sandbox.enabled = true, sandbox.deny_read = ["/k"]'
     assert configuration(root) == [("good", f"{file}: {said}")]
     (tmp_path / "mine.toml").write_text("roots = ['workspace']\n[commands]\npass_environment = ['GH_TOKEN']\n")
     assert configuration(root, tmp_path / "mine.toml") == [
-        ("good", f"{tmp_path / 'mine.toml'}: 1 further roots, pass_environment = ['GH_TOKEN']")
+        ("good", f'{tmp_path / "mine.toml"}: roots = ["{root}"], commands.pass_environment = ["GH_TOKEN"]')
     ]
 
 
@@ -70,11 +70,35 @@ def test_what_of_a_workspace_does_not_count_is_noted(root: Path) -> None:
     assert configuration(root)[1:] == [("note", sentence)]
 
 
+def test_what_the_environment_says_is_named_as_its_own(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENBUFFER_SANDBOX_ENABLED", "true")
+    monkeypatch.setenv("OPENBUFFER_SANBDOX_NETWORK", "true")
+    (_, detail), told = configuration(root)
+    assert detail.endswith("is not there; sandbox.enabled = true (the environment)")
+    assert told[1].endswith("has no effect; did you mean OPENBUFFER_SANDBOX_NETWORK?")
+
+
+@pytest.mark.contract("X7")
+def test_where_the_event_log_is_and_whether_it_can_be_written_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    file = tmp_path / "openbuffer" / "log" / "events.db"
+    good = examine_log()
+    assert (good.state, good.detail) == ("good", f"{file} can be written")
+    file.unlink()
+    file.mkdir()
+    bad = examine_log()
+    assert bad.state == "bad"
+    assert str(file) in bad.detail
+    assert "every call that could change something is refused" in str(bad.fix)
+
+
 def test_a_configuration_that_cannot_be_used_is_what_keeps_it_from_working(root: Path, capsys: Any) -> None:
     file = user(root, "[sandbox]\nenable = true\n")
     assert main(["doctor", "--root", str(root)]) == 1
     printed = capsys.readouterr().out
-    assert f"FAIL configuration       {file}: unknown key sandbox.enable; known are sandbox.enabled" in printed
+    assert f"FAIL configuration       {file}: unknown key sandbox.enable (did you mean sandbox.enabled?)" in printed
     assert "fix: put that right; until then no tool runs" in printed
     assert printed.endswith("openbuffer does not work here: configuration\n")
 

@@ -73,7 +73,7 @@ def test_what_did_not_change_is_not_parsed_again(desk: Desk, monkeypatch: pytest
     desk.user("[sandbox]\nenabled = true\n")
     desk.workspace("[sandbox]\nnetwork = false\n")
     settings = desk.open()
-    monkeypatch.setattr(settings_module, "parse_config", None)
+    monkeypatch.setattr(settings_module, "parse_layer", None)
     monkeypatch.setattr(settings_module, "tables_of", None)
     assert settings.sandbox() is settings.sandbox()
 
@@ -108,7 +108,7 @@ def broken_files(file: Path) -> dict[str, Any]:
         "not UTF-8 text": lambda: file.write_bytes(b"\xff"),
         "a directory": lambda: (file.unlink(), file.mkdir()),
         "a FIFO": lambda: (file.unlink(), os.mkfifo(file)),
-        "over 1048576 bytes": lambda: write(file, "#" * (1024 * 1024 + 1)),
+        "bytes; that is no configuration file": lambda: write(file, "#" * (1024 * 1024 + 1)),
     }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from openbuffer.bridge.assembly import assemble
-from openbuffer.bridge.config import ConfigError, parse_config
+from openbuffer.bridge.config import ConfigError
 from openbuffer.bridge.permissions import FileRules
 from openbuffer.bridge.tightening import read_tightening
 from openbuffer.tools.contract import Capability
@@ -17,6 +17,7 @@ from openbuffer.tools.rules.kept_rules import KeptRules
 from openbuffer.tools.rules.session_rules import SessionRules
 
 from .approval_desk import Person
+from .config_desk import parse_config
 from .rules_desk import command, file
 from .test_live_settings import Desk as Files
 
@@ -77,10 +78,16 @@ def test_the_user_says_what_happens_without_a_rule(desk: Desk, default: str, she
     ("text", "words"),
     [
         ("permissions = 1", "permissions must be a table"),
-        ("[permissions]\ndney = []", "unknown key permissions.dney; known are permissions.deny"),
+        (
+            "[permissions]\ndney = []",
+            "unknown key permissions.dney .did you mean permissions.deny.*; known are permissions.deny",
+        ),
         ('[permissions]\ndefault = "maybe"', "permissions.default must be one of deny, ask, allow, not 'maybe'"),
-        ('[permissions]\ndefault = { SHEL = "ask" }', "unknown key permissions.default.SHEL"),
-        ("[permissions]\ndefault = { SHELL = true }", "permissions.default.SHELL must be one of"),
+        (
+            '[permissions]\ndefault = { SHEL = "ask" }',
+            "permissions.default has the key SHEL, which is no capability",
+        ),
+        ("[permissions]\ndefault = { SHELL = true }", "permissions.default must be one of deny, ask, allow, not True"),
     ],
 )
 def test_a_table_of_the_user_s_that_could_look_as_if_it_were_in_force_is_refused(text: str, words: str) -> None:
@@ -118,7 +125,8 @@ def test_a_workspace_can_deny_and_ask_and_nothing_else(desk: Desk) -> None:
 def test_what_a_workspace_could_not_write_down_properly_is_asked_about(desk: Desk) -> None:
     desk.workspace('[permissions]\ndeny = ["Read(x"]\n')
     assert desk.reads(desk.rules(), "a") == "ask"
-    assert read_tightening({"permissions": 3}, desk.root)[1] == ("permissions must be a table, not 3",)
+    (problem,) = read_tightening({"permissions": 3}, "x", desk.root).problems
+    assert problem.sentence == "permissions must be a table, not 3"
 
 
 @pytest.mark.contract("B7")
@@ -177,7 +185,7 @@ def test_what_may_not_be_read_is_hidden_from_commands_as_it_is_now(desk: Desk) -
     hidden = desk.rules().hidden()
     assert set(hidden.paths) == {"/srv/keys", str(desk.root / "a.pem")}
     assert any("what is made later is not" in note for note in hidden.notes)
-    assert Capability.FILE_READ in parsed("").default
+    assert Capability.FILE_READ in parsed("").without_rules
 
 
 @pytest.mark.contract("X4", "B7")

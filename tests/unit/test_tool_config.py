@@ -11,7 +11,6 @@ from openbuffer.tools.adapters.brave_search import BraveSearch
 from openbuffer.tools.adapters.task_memory import InMemoryTaskStore
 from openbuffer.tools.config import ToolConfig, build_tools
 from openbuffer.tools.contract import ToolContext
-from openbuffer.tools.errors import ToolFailure
 from openbuffer.tools.support.http_guard_settings import WebSettings
 from pydantic import ValidationError
 
@@ -88,7 +87,6 @@ async def test_web_settings_count_as_they_are_when_the_page_is_fetched() -> None
     assert plan.settled is None
     now[0] = WebSettings()
     assert "a loopback address" in (await fetch.execute(url)).value["error"]
-    with pytest.raises(ToolFailure, match="a loopback address"):
-        await fetch.commit(plan, ToolContext())
+    assert "a loopback address" in (await fetch.commit(plan, ToolContext())).value["error"]
     now[0] = None
     assert "switched off by the settings (web.enabled)" in (await fetch.execute(url)).value["error"]

@@ -23,6 +23,7 @@ from ..limits import LOG_BUSY_TIMEOUT_S
 from .event_records import encode
 from .log_redaction import Redaction
 from .log_settings import LogSettings
+from .sqlite_log_damaged import remove_damaged
 from .sqlite_log_database import DamagedLogError, LogDatabase, LogUnavailableError
 from .sqlite_log_retention import Retention
 from .sqlite_log_session import LogSession, RecordedSession
@@ -104,6 +105,7 @@ class SqliteEventLog:
             self._is_closed = True
             if self._database.is_open:
                 self._retain(_LAST_RETENTION_S)
+                remove_damaged(self._database.directory, self._settings.days)
                 self._session.end(self._database)
                 self._database.close()
 
