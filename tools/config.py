@@ -24,6 +24,7 @@ from .builtin.tasks import create_task_create_tool, create_task_list_tool, creat
 from .builtin.tool_search import with_tool_search
 from .builtin.write import create_write_tool
 from .catalog import TOOL_SEARCH
+from .computer import ComputerDriver
 from .contract import FunctionTool
 from .limits import COMMAND_OUTPUT_MAX_BYTES, FILE_MAX_BYTES, READ_OUTPUT_MAX_BYTES
 from .ports import ArtifactStore, AskPort, TaskStore
@@ -77,7 +78,9 @@ class ToolConfig(BaseModel):
 
     ``web`` is how the web is reached, or what gives it at each call; without it there is no WebFetch (``WebSettings()``
     is for public hosts only). ``web_search`` searches it; without one there is no WebSearch. ``ask`` puts questions to
-    the user, unless a call brings a port of its own; without it there is no AskUserQuestion.
+    the user, unless a call brings a port of its own; without it there is no AskUserQuestion. ``computer`` drives a
+    computer, a browser page for example; without one there is no ComputerView and no Computer, and this host is never
+    driven.
 
     ``tasks`` keeps the tasks of the session; without it there are no task tools. ``tools`` are further ones of one's
     own, after ours. Of all these, those named in ``deferred``, and those that say it of themselves, are withheld from
@@ -102,6 +105,7 @@ class ToolConfig(BaseModel):
     web: Annotated[SkipValidation[LiveWebSettings], AfterValidator(_web)] = None
     web_search: Annotated[SkipValidation[SearchProvider | None], _port("abilities", "targets", "search")] = None
     ask: Annotated[SkipValidation[AskPort | None], _port("ask")] = None
+    computer: Annotated[SkipValidation[ComputerDriver | None], _port("actions", "screenshot", "perform")] = None
 
     environment: SkipValidation[Environment] = Field(default=None, repr=False)  # it may hold credentials
     shell: InstanceOf[Shell] | None = None
@@ -150,7 +154,7 @@ def _builtin(config: ToolConfig) -> tuple[FunctionTool, ...]:
     searching = () if is_elsewhere else _searching(config)
     on_files = (read, *changing, *searching)
     running = _running(config, on_files) if config.commands else ()
-    return (*on_files, *running, *_on_web(config), *_asking(config), *_on_tasks(config))
+    return (*on_files, *running, *_on_web(config), *_asking(config), *_on_computer(config), *_on_tasks(config))
 
 
 def _searching(config: ToolConfig) -> tuple[FunctionTool, ...]:
@@ -213,6 +217,20 @@ def _asking(config: ToolConfig) -> tuple[FunctionTool, ...]:
     if config.ask is None:
         return ()
     return (create_ask_user_question_tool(ask=config.ask, description=config.descriptions.get("AskUserQuestion")),)
+
+
+def _on_computer(config: ToolConfig) -> tuple[FunctionTool, ...]:
+    if config.computer is None:
+        return ()
+    from .builtin.computer import create_computer_tool  # noqa: PLC0415  a set without it does not pay for it
+
+    return create_computer_tool(
+        driver=config.computer,
+        artifacts=config.artifacts,
+        ask=config.ask,
+        description=config.descriptions.get("Computer"),
+        view_description=config.descriptions.get("ComputerView"),
+    )
 
 
 def _on_tasks(config: ToolConfig) -> tuple[FunctionTool, ...]:

@@ -4,6 +4,7 @@ from typing import Final
 
 from .adapters.brave_search import BraveSearch
 from .builtin.ask_user_question import ask_user_question, create_ask_user_question_tool
+from .builtin.computer import create_computer_tool
 from .builtin.delete import create_delete_tool
 from .builtin.edit import create_edit_tool
 from .builtin.glob import create_glob_tool
@@ -23,6 +24,7 @@ __all__ = [
     "ask_user_question",
     "create_ask_user_question_tool",
     "create_bash_tool",
+    "create_computer_tool",
     "create_delete_tool",
     "create_edit_tool",
     "create_glob_tool",

@@ -198,6 +198,15 @@ async def test_keys_reach_the_page_with_their_modifiers(open_page: OpenPage) -> 
     ]
 
 
+async def test_line_ends_and_tabs_are_keys(open_page: OpenPage) -> None:
+    content = "<body style='margin:0'><textarea style='width:200px;height:100px'></textarea><input><script></script>"
+    hands = await opened(open_page, content)
+    await hands.done("click", **PLACE)
+    await hands.done("type", text="one\r\ntwo\tthree")
+    values = "[...document.querySelectorAll('textarea, input')].map(each => each.value)"
+    assert await page_of(hands).evaluate(values) == ["one\ntwo", "three"]
+
+
 async def test_hovering_shows_what_a_page_shows_then(open_page: OpenPage) -> None:
     hands = await opened(
         open_page, "<style>body:hover{background:rgb(0,160,0)} html,body{height:100%;margin:0}</style>"

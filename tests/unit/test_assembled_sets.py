@@ -15,6 +15,7 @@ from openbuffer.tools import Capability, FunctionTool, ToolDefinitionError, crea
 from openbuffer.tools.adapters.artifact_memory import InMemoryArtifactStore
 from openbuffer.tools.adapters.asks import InMemoryAsks
 from openbuffer.tools.adapters.brave_search import BraveSearch
+from openbuffer.tools.adapters.computer_memory import InMemoryComputerDriver
 from openbuffer.tools.adapters.task_memory import InMemoryTaskStore
 from openbuffer.tools.builtin.web_search import create_web_search_tool
 from openbuffer.tools.config import ToolConfig, build_tools
@@ -36,12 +37,12 @@ SHELL = Shell(name="bash", program="/bin/bash", system="Linux")
 CHANGING = ["Write", "Edit", "Delete"]
 SEARCHING = ["ListDir", "Glob", "Grep"]
 RUNNING = ["Shell", "Bash"]
-OUTSIDE = ["WebFetch", "WebSearch", "AskUserQuestion"]
-"""What reaches the web and the user, where ports for that are given."""
+OUTSIDE = ["WebFetch", "WebSearch", "AskUserQuestion", "ComputerView", "Computer"]
+"""What reaches the web, the user and a computer that is driven, where ports for that are given."""
 
 ON_TASKS = ["TaskCreate", "TaskUpdate", "TaskList"]
 SHIPPED = ["Read", *CHANGING, *SEARCHING, *RUNNING, *OUTSIDE, *ON_TASKS, "ToolSearch"]
-TO_COME = ["CodebaseRetrieval", "Computer", "ComputerView"]
+TO_COME = ["CodebaseRetrieval"]
 """Names of tools that are not built yet; no description may count on them."""
 
 POLICY = ("always", "never use", "prefer", "must", "should", "before you", "important", "you ", "instead of", "please")
@@ -101,6 +102,7 @@ class Choice:
             web=WebSettings() if self.outside else None,
             web_search=BraveSearch(api_key="key") if self.outside else None,
             ask=InMemoryAsks() if self.outside else None,
+            computer=InMemoryComputerDriver() if self.outside else None,
             **self.more,
         )
 
@@ -180,7 +182,7 @@ def test_a_sibling_is_named_only_where_it_is_in_the_set() -> None:
             for name in siblings(tool.name, tuple(told(tool))):
                 assert name in there, f"{tool.name} names {name}, which is not among {sorted(there)}"
                 named.add(name)
-    assert named == {"Read", "Write", "Edit", "Shell", "Bash"}
+    assert named == {"Read", "Write", "Edit", "Shell", "Bash", "ComputerView"}
 
 
 @functools.cache
@@ -241,6 +243,8 @@ def test_every_tool_of_ours_declares_what_it_can_do_and_the_protocol_of_its_resu
         **dict.fromkeys([*ON_TASKS, "ToolSearch"], session),
         **dict.fromkeys(["WebFetch", "WebSearch"], frozenset({Capability.NETWORK})),
         "AskUserQuestion": frozenset({Capability.ASK_USER}),
+        "ComputerView": frozenset({Capability.SCREEN_READ}),
+        "Computer": frozenset({Capability.COMPUTER}),
     }
     assert all(tool.declares_invocation for tools in all_sets() for tool in tools if tool.name != "lookup")
 

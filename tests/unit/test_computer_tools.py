@@ -21,7 +21,17 @@ from openbuffer.tools.adapters.artifact_memory import InMemoryArtifactStore
 from openbuffer.tools.adapters.computer_memory import InMemoryComputerDriver
 from openbuffer.tools.adapters.computer_memory_parts import MemoryButton
 from openbuffer.tools.builtin.computer import create_computer_tool
-from openbuffer.tools.computer import ACTIONS, ComputerFailure, PictureBounds, Point, Screen
+from openbuffer.tools.computer import (
+    ACTIONS,
+    ComputerFailure,
+    Move,
+    PictureBounds,
+    Point,
+    Screen,
+    Scroll,
+    TypeText,
+    Wait,
+)
 from openbuffer.tools.contract import ToolContext
 from openbuffer.tools.support.computer_places import SeenPicture
 from openbuffer.tools.support.png import NoPictureError, png_size, rgb_png
@@ -113,6 +123,25 @@ async def test_arguments_that_are_none_are_refused_by_name_and_nothing_is_done(
 async def test_keys_are_known_by_the_names_that_models_write(desk: Desk, written: list[str], pressed: Any) -> None:
     assert (await desk.do("keypress", keys=written)).success
     assert desk.driver.performed[0].keys == pressed
+
+
+async def test_what_is_left_out_and_what_is_given_reach_the_driver_as_told(desk: Desk) -> None:
+    await desk.look()
+    at: dict[str, Any] = {"x": 10, "y": 20}
+    assert (await desk.do("scroll", scrollX=-7, **at)).output == "Scrolled by -7, 0 at 10, 20."
+    assert (await desk.do("scroll", scrollY=9, **at)).output == "Scrolled by 0, 9 at 10, 20."
+    assert (await desk.do("move", **at)).output == "Moved the pointer to 10, 20."
+    assert (await desk.do("wait", duration=5)).output == "Waited for 5 ms."
+    assert (await desk.do("type", text="a\r\nb\tc", secret=False, x=None)).output == "Typed 5 characters."
+    plan = await desk.computer.prepare(desk.computer.validate({"action": "wait"}), ToolContext())
+    assert desk.driver.performed == [
+        Scroll(Point(10.5, 20.5), -7, 0),
+        Scroll(Point(10.5, 20.5), 0, 9),
+        Move(Point(10.5, 20.5)),
+        Wait(0.005),
+        TypeText("a\nb\tc"),
+    ]
+    assert plan.state.action == Wait(1)
 
 
 def test_the_schema_offers_what_the_driver_can_and_nothing_else() -> None:

@@ -320,8 +320,9 @@ def _view_description(desk: ComputerDesk) -> str:
         "Takes a picture of the computer that this session drives, a browser page for example, and returns it as PNG. "
         "The output tells the size of the picture, that of the screen where it is another, and what happened by itself "
         "since the last call. A picture has at most "
-        f"{bounds.side} pixels on its longer side, {bounds.pixels} pixels in all and {most} bytes; a larger screen is "
-        "shown smaller. While the user has the computer no picture is taken, and the call fails."
+        f"{bounds.side} pixels on its longer side, {bounds.pixels} pixels in all and {most} bytes; what is larger is "
+        "made smaller where the computer can do that, and else the call fails. While the user has the computer no "
+        "picture is taken, and the call fails."
     )
 
 
@@ -336,7 +337,10 @@ def _description(names: list[ActionName]) -> str:
             "The call fails and does nothing where they are outside of it, where there is no picture yet, and where "
             "the screen has another size or shows another page by now."
         )
-    told.append("Keys and buttons that an action presses are released at its end, also when it fails or is cancelled.")
+    told.append(
+        "Keys and buttons that an action presses are released at its end, also when it fails or is cancelled; what "
+        "could not be released is told."
+    )
     if "takeover" in names:
         told.append(
             "takeover hands the computer to the user: until they hand it back no other action is done and no picture "
