@@ -106,7 +106,8 @@ LOG_MAX_DAYS: Final = 30
 """How long the event log keeps a call, unless told otherwise (X7)."""
 
 LOG_BUSY_TIMEOUT_S: Final = 5.0
-"""How long an event waits for another process that writes to the log."""
+LOG_STILL_BUSY_TIMEOUT_S: Final = 0.25
+"""How long an event waits for another process that writes to the log, and how long once one has waited in vain."""
 
 LOG_REDACTION_TIMEOUT_S: Final = 0.25
 """How long one pattern may take with one text; then nothing of that text is kept."""

@@ -171,6 +171,25 @@ async def test_a_log_that_others_hold_is_waited_for_and_not_for_ever(desk: Desk)
     other.close()
 
 
+@pytest.mark.contract("X2", "T6")
+async def test_once_one_event_has_waited_in_vain_the_others_wait_shortly_until_the_log_is_free(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("openbuffer.tools.adapters.sqlite_log_database.LOG_STILL_BUSY_TIMEOUT_S", 0.05)
+    log = desk.log(busy_timeout_s=0.2)
+    await log.append(intended("c1"))
+    other = sqlite3.connect(desk.directory / "events.db", isolation_level=None)
+    for call in ("c1", "c2"):
+        other.execute("BEGIN IMMEDIATE")
+        for waited in ("0.2", "0.05", "0.05"):
+            with pytest.raises(LogUnavailableError, match=f"held it for {waited} seconds"):
+                await log.append(intended(call))
+        other.execute("COMMIT")
+        await log.append(intended(call))
+    other.close()
+    log.close()
+
+
 def damage(directory: Path, how: str) -> None:
     path = directory / "events.db"
     content = bytearray(path.read_bytes())

@@ -15,7 +15,7 @@ import time
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
-from ..limits import LOG_BUSY_TIMEOUT_S
+from ..limits import LOG_BUSY_TIMEOUT_S, LOG_STILL_BUSY_TIMEOUT_S
 from .sqlite_log_schema import MIGRATIONS, ForeignDatabaseError, bring_up_to_date
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ class LogDatabase:
         self.path = os.path.join(directory, DATABASE_NAME)
         self._tell = tell
         self._busy_timeout_s = busy_timeout_s
+        self._is_held = False
         self._migrations = migrations
         self._connection: sqlite3.Connection | None = None
         self._identity: tuple[int, int] | None = None
@@ -111,17 +112,30 @@ class LogDatabase:
         """
         try:
             yield
+            self._wait_shortly(False)
         except (sqlite3.Error, OSError, ForeignDatabaseError) as error:
             if is_damaged(error):
                 self.close()
                 raise DamagedLogError(self._moved_aside(error)) from error
             self._roll_back(error)
             is_about_size = _code(error) in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_TOOBIG}
-            text = f"{self.path}: {_told(error, self._busy_timeout_s)}"
+            text = f"{self.path}: {_told(error, self._timeout_s)}"
+            self._wait_shortly(_code(error) in _BUSY)
             raise LogUnavailableError(text, is_about_size=is_about_size) from error
         except BaseException as error:
             self._roll_back(error)
             raise
+
+    @property
+    def _timeout_s(self) -> float:
+        return min(self._busy_timeout_s, LOG_STILL_BUSY_TIMEOUT_S) if self._is_held else self._busy_timeout_s
+
+    def _wait_shortly(self, is_held: bool) -> None:
+        """While another process holds it, not every call is to wait for that in full."""
+        if is_held != self._is_held:
+            self._is_held = is_held
+            if self._connection is not None:
+                self._connection.execute(f"PRAGMA busy_timeout = {int(self._timeout_s * 1000)}").fetchall()
 
     def _roll_back(self, error: BaseException) -> None:
         connection = self._connection
@@ -143,7 +157,7 @@ class LogDatabase:
             connection = sqlite3.connect(
                 f"file:{quote(os.fsencode(self.path))}?mode=rw",
                 uri=True,
-                timeout=self._busy_timeout_s,
+                timeout=self._timeout_s,
                 isolation_level=None,  # transactions begin where we say so
                 check_same_thread=False,
             )
@@ -181,7 +195,7 @@ class LogDatabase:
             return
         fd = os.open(f"{self.directory}.lock", _LOCK, _PRIVATE_FILE)
         try:
-            deadline = time.monotonic() + self._busy_timeout_s
+            deadline = time.monotonic() + self._timeout_s
             while time.monotonic() < deadline:
                 try:
                     fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -250,7 +264,7 @@ def _told(error: BaseException, timeout_s: float) -> str:
             return "the disk is full; make room on it"
         case sqlite3.SQLITE_READONLY:
             return f"cannot be written; {_ADVICE}"
-        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+        case code if code in _BUSY:
             return f"another process has held it for {timeout_s:g} seconds; try again"
         case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM | sqlite3.SQLITE_IOERR:
             return f"{error}; {_ADVICE}"
@@ -258,6 +272,7 @@ def _told(error: BaseException, timeout_s: float) -> str:
             return str(error)
 
 
+_BUSY: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _ADVICE: Final = "see to it that its directory can be written, or name another with XDG_STATE_HOME"
 
 
