@@ -20,8 +20,9 @@ from .errors import (
     SandboxError,
     SandboxFileNotFoundError,
 )
+from .exit_codes import exit_code_of_result
 from .manifest import WorkspaceManifest, parse_manifest
-from .manifest_applying import LOOK_TIMEOUT_S, ManifestApplication, joined
+from .manifest_applying import LOOK_TIMEOUT_S, ManifestApplication, foreign, joined
 from .manifest_paths import shown
 from .manifest_plan import CloneRepository, make_plan
 from .manifest_ports import (
@@ -106,8 +107,9 @@ async def _require_possible(client: SandboxClient, plan: Plan, root: str) -> Non
             await _require_git(client)
     except ManifestRefusedError:
         raise
-    except SandboxError as error:
-        raise ManifestRefusedError(f"the sandbox cannot be looked at: {error}. Nothing was applied") from error
+    except Exception as reason:  # a client of somebody else's may fail with anything
+        error = reason if isinstance(reason, SandboxError) else foreign(reason)
+        raise ManifestRefusedError(f"the sandbox cannot be looked at: {error}. Nothing was applied") from reason
 
 
 async def _require_fresh(client: SandboxClient, plan: Plan, root: str) -> None:
@@ -150,7 +152,7 @@ async def _require_empty(client: SandboxClient, root: str) -> None:
         f"else [ ! -e {quoted} ] && [ ! -L {quoted} ]; fi && echo {_FRESH}"
     )
     ended = await client.run(Command(line=line, cwd="/", timeout_s=LOOK_TIMEOUT_S))
-    if ended.exit_code != 0 or _FRESH not in ended.output.split():
+    if exit_code_of_result(ended) != 0 or _FRESH not in ended.output.split():
         raise ManifestRefusedError(
             f"{root} is not empty, and this sandbox cannot list what is in it; use a fresh workspace. "
             "Nothing was applied"
@@ -159,7 +161,7 @@ async def _require_empty(client: SandboxClient, root: str) -> None:
 
 async def _require_git(client: SandboxClient) -> None:
     ended = await client.run(Command(line="git --version", cwd="/", timeout_s=LOOK_TIMEOUT_S))
-    if ended.exit_code != 0:
+    if exit_code_of_result(ended) != 0:
         raise ManifestRefusedError(
             "the manifest clones a repository, and there is no git in the sandbox; use an image that has it. "
             "Nothing was applied"

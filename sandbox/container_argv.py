@@ -299,7 +299,11 @@ mv -f -- "$new" "$target"
 
 UNPACK_SCRIPT: Final = "cd / && exec tar -xf -"
 
-MODE_SCRIPT: Final = 'exec chmod "$2" "$1"'
+MODE_SCRIPT: Final = """chmod "$2" "$1" || exit 1
+[ "$((0$(stat -L -c %a -- "$1") & 0777))" -eq "$((0$2))" ] || {
+  echo "$1: the file system keeps other permissions" >&2; exit 1
+}
+"""
 
 _USER_PROCESSES: Final = 16_384
 _PROXIES: Final = tuple(

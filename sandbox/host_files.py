@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from .errors import HostFileError
-from .manifest_paths import is_git_name, shown
+from .manifest_paths import DEPTH_MAX, is_git_name, shown
 from .manifest_ports import HostEntry, HostTree
 from .mounts import lies_in
 
@@ -141,6 +141,10 @@ class _Walk:
         if entry.name in self._exclude or is_git_name(entry.name) or self._files.is_hidden(full):
             self.left_out.append(path)
             return None
+        if path.count("/") >= DEPTH_MAX:
+            raise HostFileError(
+                f"{shown(self._source)} has directories {DEPTH_MAX} deep and deeper; {DEPTH_MAX} are the most"
+            )
         if len(self.entries) >= self._max_entries:
             raise HostFileError(
                 f"{shown(self._source)} holds more than {self._max_entries:,} files and directories; exclude some"

@@ -181,8 +181,8 @@ EntryType: TypeAlias = Literal[
 class WorkspaceManifest(_Model):
     """The entries by their paths, relative to the workspace and below it; and variables for its commands.
 
-    Directories are made first, then repositories are cloned, and the rest comes in the order given. Only below a ``dir`` or a ``localDir`` may other
-    entries lie.
+    Directories are made first, then repositories are cloned, and the rest comes in the order given. Only below a
+    ``dir`` or a ``localDir`` may other entries lie.
     """
 
     entries: dict[str, Annotated[Entry, Field(discriminator="type")]] = Field(max_length=ENTRIES_MAX)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import anyio.to_thread
 
 from .errors import HostFileError, ManifestFailedError, SandboxError
+from .exit_codes import exit_code_of_result
 from .manifest import Directory, GitRepository
 from .manifest_git import clone_line, is_commit_id
 from .manifest_paths import shown
@@ -69,7 +70,7 @@ class ManifestApplication:
                     await self._take(number, step)
             await self._flush()
             await self._set_permissions()
-        except (SandboxError, OSError) as error:
+        except Exception as error:  # whatever a client or a reader of files fails with, what is there has to be told
             raise self._failure(error) from error
         return self._result()
 
@@ -130,7 +131,7 @@ class ManifestApplication:
             return
         line = f"mkdir -p -- {shlex.quote(path)}"
         ended = await self._client.run(Command(line=line, cwd="/", timeout_s=LOOK_TIMEOUT_S))
-        if ended.exit_code != 0:
+        if exit_code_of_result(ended) != 0:
             raise SandboxError(f"{path} cannot be made: {_last_words(ended.output)}")
 
     async def _write(self, path: str, content: bytes | HostEntry) -> None:
@@ -162,7 +163,7 @@ class ManifestApplication:
         variables = self._plan.variables
         line = clone_line(entry.url, entry.ref, shallow=entry.shallow, directory=path, variables=variables)
         ended = await self._client.run(Command(line=line, cwd=self._root, timeout_s=CLONE_TIMEOUT_S))
-        if ended.exit_code != 0:
+        if exit_code_of_result(ended) != 0:
             raise SandboxError(f"git could not clone it (exit code {ended.exit_code}): {_last_words(ended.output)}")
         commit = (ended.output.split() or [""])[-1]
         if not is_commit_id(commit) or (entry.ref and is_commit_id(entry.ref) and entry.ref != commit):
@@ -198,7 +199,8 @@ class ManifestApplication:
             )
         )
 
-    def _failure(self, error: Exception) -> ManifestFailedError:
+    def _failure(self, reason: Exception) -> ManifestFailedError:
+        error = reason if isinstance(reason, SandboxError) else foreign(reason)
         for number, planned in enumerate(self._plan.entries):
             begun = 0 < self._left[number] < len(planned.steps)
             if begun or number in self._working_on:
@@ -213,6 +215,11 @@ class ManifestApplication:
             "back; correct it and begin with a fresh workspace",
             result=result,
         )
+
+
+def foreign(error: Exception) -> SandboxError:
+    """What is no error of the port's, as one: of this host's files, or of a client of somebody else's."""
+    return SandboxError(f"{type(error).__name__}: {error}"[:_WORDS_MAX_CHARS])
 
 
 def _is_small(step: Step) -> bool:

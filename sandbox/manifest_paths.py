@@ -1,7 +1,8 @@
 """Which paths a workspace manifest may name, and which two of them cannot both be there. Pure: no file is looked at.
 
 Paths are POSIX paths below the workspace. What one file system takes for two names and another one for a single name
-(by case, by Unicode normalisation) is refused, because one entry would silently replace the other.
+(by case, by Unicode normalisation, by dots and blanks at the end) is refused, because one entry would silently replace
+the other.
 """
 
 from __future__ import annotations
@@ -104,8 +105,8 @@ class PathTable:
         spelling, was = known
         if spelling != path:
             raise ManifestPathError(
-                f"{shown(path)} and {shown(spelling)} differ only by case or by the form of their characters, and are "
-                "one name to some file systems; rename one"
+                f"{shown(path)} and {shown(spelling)} differ only by case, by the form of their characters, or by dots "
+                "and blanks at the end, and are one name to some file systems; rename one"
             )
         if was == place and place != "implied":
             raise ManifestPathError(f"{shown(path)} is there twice; take one of them out")
@@ -121,6 +122,8 @@ class PathTable:
 
 def folded(path: str) -> str:
     """The same for all spellings that some file system takes for one name."""
+    if _TRAILING.search(path):
+        path = _TRAILING.sub("", path) or path
     if path.isascii():
         return path.lower()
     return unicodedata.normalize("NFC", unicodedata.normalize("NFKC", path).casefold())
@@ -131,6 +134,7 @@ def shown(path: str) -> str:
     return repr(path) if len(path) <= _SHOWN_CHARS else f"{path[:_SHOWN_CHARS]!r}..."
 
 
+_TRAILING: Final = re.compile(r"(?<=[^/])[. ]+(?=/|\Z)")
 _SHOWN_CHARS: Final = 200
 _DRIVE: Final = re.compile(r"[A-Za-z]:")
 _SHORT_GIT: Final = re.compile(r"\.?git~[0-9]+")

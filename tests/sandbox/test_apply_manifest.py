@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import shutil
 import tracemalloc
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -19,6 +20,8 @@ from openbuffer.sandbox.manifest_result import ManifestResult
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from openbuffer.sandbox import Command, DirectoryListing, RunResult
 
 CLIENTS = [PlainClient, ListingClient, BytesClient, FullClient]
 MIB = 1024 * 1024
@@ -266,6 +269,74 @@ async def test_a_failure_in_the_middle_tells_what_was_applied_and_what_not(
     assert [entry.status for entry in caught.value.result.entries] == ["applied", "failed", "not_applied"]
     assert "Applied: 1, failed (a part may be there): 1, not begun: 1" in str(caught.value)
     assert files_below(root) == {"first": b"1"}
+
+
+@pytest.mark.contract("S11")
+@pytest.mark.parametrize(
+    "error", [KeyError("k"), ConnectionError("gone"), ExceptionGroup("g", [ValueError("x")])], ids=repr
+)
+async def test_a_client_that_fails_in_its_own_way_is_told_of_entry_by_entry_or_before_the_first(
+    error: Exception, root: Path
+) -> None:
+    class Dying(BytesClient):
+        async def write_bytes(self, path: str, content: bytes) -> None:
+            if path.endswith("b"):
+                raise error
+            await super().write_bytes(path, content)
+
+    class Blind(BytesClient):
+        async def list_directory(self, path: str, *, max_entries: int) -> DirectoryListing:
+            del path, max_entries
+            raise error
+
+    manifest = {"entries": {name: {"type": "file", "content": name} for name in ("a", "b", "c")}}
+    assert type(error).__name__ in await refusal(Blind(), manifest, root)
+    with pytest.raises(ManifestFailedError, match=type(error).__name__) as caught:
+        await apply_workspace_manifest(Dying(), manifest, root=str(root))
+    assert [entry.status for entry in caught.value.result.entries] == ["applied", "failed", "not_applied"]
+
+
+@pytest.mark.contract("S5", "S11")
+@pytest.mark.parametrize("code", [None, False, "0", 0.0])
+async def test_a_command_without_a_clear_exit_code_is_no_success_here_either(code: Any, root: Path) -> None:
+    class Unclear:
+        async def run(self, command: Command) -> RunResult:
+            return replace(await PlainClient.run(self, command), exit_code=code)  # type: ignore[arg-type]  both are one
+
+    class Listing(Unclear, BytesClient):
+        pass
+
+    class Plain(Unclear, PlainClient):
+        pass
+
+    repository = {"entries": {"r": {"type": "gitRepo", "url": "https://example.test/r"}}}
+    assert "do not take it for success" in await refusal(Listing(), repository, root)
+    assert "do not take it for success" in await refusal(Plain(), {"entries": {"d": {"type": "dir"}}}, root)
+
+
+@pytest.mark.contract("S11")
+async def test_a_tree_that_is_too_deep_is_refused_while_it_is_listed(root: Path, host: Path) -> None:
+    deep = os.open(host, os.O_RDONLY)
+    for _ in range(300):
+        os.mkdir("d", dir_fd=deep)
+        below = os.open("d", os.O_RDONLY, dir_fd=deep)
+        os.close(deep)
+        deep = below
+    os.close(deep)
+    files = DirectoryHostFiles([str(host)])
+    opened: list[str] = []
+    files._opened = _counting(files._opened, opened)  # type: ignore[method-assign]  to see that it ends early
+    manifest = {"entries": {"m": {"type": "localDir", "source": "d"}}}
+    assert "64 are the most" in await refusal(FullClient(), manifest, root, files)
+    assert len(opened) < 100
+
+
+def _counting(opens: Any, opened: list[str]) -> Any:
+    def counted(path: str, source: str, **more: Any) -> Any:
+        opened.append(path)
+        return opens(path, source, **more)
+
+    return counted
 
 
 async def test_a_failure_within_many_files_counts_all_of_them_as_failed(root: Path) -> None:

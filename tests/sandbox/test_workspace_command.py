@@ -106,13 +106,15 @@ def test_a_failure_in_the_middle_tells_each_entry_and_leaves_no_container(
     bench: Bench, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bench.write(
-        '{"entries": {"a": {"type": "file", "content": "a"}, "r": {"type": "gitRepo", "url": "https://[::1]:1/r"}}}'
+        '{"entries": {"a": {"type": "dir"}, "r": {"type": "gitRepo", "url": "https://[::1]:1/r"}, '
+        '"z": {"type": "file", "content": "z"}}}'
     )
     assert bench.apply(*NEW) == 1
     captured = capsys.readouterr()
     assert captured.out.splitlines()[0] == "ok   applied     a"
     assert captured.out.splitlines()[1].startswith("FAIL failed      r: git could not clone it")
-    assert "Applied: 1, failed (a part may be there): 1, not begun: 0" in captured.err
+    assert captured.out.splitlines()[2] == "note not_applied z"
+    assert "Applied: 1, failed (a part may be there): 1, not begun: 1" in captured.err
     assert bench.containers == []
 
 

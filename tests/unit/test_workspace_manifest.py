@@ -120,6 +120,8 @@ def test_no_accepted_path_leads_out_of_the_workspace(path: str) -> None:
         ("é", "e\u0301", "differ only"),
         ("Straße", "STRASSE", "differ only"),
         ("Dir/a", "dir/b", "differ only"),
+        ("a.", "a", "differ only"),
+        ("d. /a", "d/a", "differ only"),
         ("a", "a/b", "a directory because of 'a/b'"),
         ("a/b", "a", "something else as well"),
         ("A", "a/b", "differ only"),
