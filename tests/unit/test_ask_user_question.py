@@ -151,6 +151,9 @@ async def test_without_a_port_it_is_unavailable_and_nothing_is_guessed() -> None
     assert lines(headless) == [{"question": "Which colour?", "outcome": "unavailable", "reason": "run it in an editor"}]
 
 
+ODD: list[Any] = ["maybe", "red", {}, 7, None, {"red"}]
+
+
 async def test_a_port_that_raises_or_answers_nonsense_is_unavailable() -> None:
     class Broken:
         def __init__(self, answer: Any) -> None:
@@ -164,8 +167,10 @@ async def test_a_port_that_raises_or_answers_nonsense_is_unavailable() -> None:
     raised = await asked(Broken(RuntimeError("gone\nfishing")), COLOUR, NAME)
     assert outcomes(raised) == ["unavailable", "not_asked"]
     assert lines(raised)[0]["reason"] == "RuntimeError: gone fishing"
-    for nonsense in (None, "red", Answer(outcome="maybe")):  # type: ignore[arg-type]  a client's mistake
-        assert outcomes(await asked(Broken(nonsense), COLOUR)) == ["unavailable"]
+    wrong: list[Any] = [None, "red", ("red",), *(Answer(outcome=each) for each in ODD)]
+    wrong += [Answer(outcome="answered", values=each) for each in ODD]
+    for nonsense in wrong:
+        assert outcomes(await asked(Broken(nonsense), COLOUR)) == ["unavailable"], nonsense
 
 
 @pytest.mark.parametrize(

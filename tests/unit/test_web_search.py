@@ -340,9 +340,8 @@ async def test_a_url_is_shown_as_it_would_be_fetched() -> None:
 
 
 async def test_of_a_flood_of_results_and_notes_a_bounded_number_is_looked_at() -> None:
-    flood = Provider(
-        *[result(n, snippet="<b>" * 50_000) for n in range(5_000)], notes=tuple("n" * 5_000 for _ in range(99))
-    )
+    markup, notes = "<b>" * 50_000, tuple("n" * 5_000 for _ in range(99))
+    flood = Provider(*[result(n, snippet=markup) for n in range(5_000)], notes=notes)
     answer = await searched(flood, count=20)
     assert len(found(answer)) == 20
     assert len(told(answer)) == 11

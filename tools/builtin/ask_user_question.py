@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import unicodedata
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, cast
 
 import anyio
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -217,19 +217,27 @@ async def _answer(port: AskPort | None, question: Question) -> Answer:
     return Answer(outcome="timeout")
 
 
-def _checked(question: Question, answer: object) -> _Became:
+def _checked(question: Question, answer: Any) -> _Became:
     """An answer as far as it is one; what a port makes up is not taken."""
-    if not isinstance(answer, Answer) or answer.outcome not in {*_ENDING, "answered"}:
+    if not _is_readable(answer):
         return _Became(question, "unavailable", reason="the client's answer cannot be read")
     reason = words_of(answer.reason, _REASON_MAX_CHARS)
     if answer.outcome != "answered":
         return _Became(question, answer.outcome, reason=reason)
-    values = [each.strip() if isinstance(each, str) else None for each in answer.values]  # pyright: ignore[reportUnnecessaryIsInstance]  it comes from a client
+    values = [each.strip() if isinstance(each, str) else None for each in answer.values]
     given = list(dict.fromkeys(value for value in values if value))
     if why := _why_refused(question, values, given):
         return _Became(question, "refused", reason=why)
     cut = tuple(each[:ASK_ANSWER_MAX_CHARS] for each in given)
     return _Became(question, "answered", cut, reason, tuple(map(len, given)) if cut != tuple(given) else ())
+
+
+def _is_readable(answer: Any) -> bool:
+    """Whether a client's code gave what the port promises, as far as that is looked at below."""
+    if not isinstance(answer, Answer) or not isinstance(cast("Any", answer).values, tuple | list):
+        return False
+    outcome: Any = answer.outcome
+    return isinstance(outcome, str) and outcome in {*_ENDING, "answered"}
 
 
 def _why_refused(question: Question, values: Sequence[str | None], given: Sequence[str]) -> str:

@@ -34,6 +34,7 @@ from ..search_provider import (
     SearchUnavailableError,
     TimeRange,
 )
+from ..support.blocking import run_blocking
 from ..support.found_text import words_of
 from ..support.http_guard_urls import url_target
 from ..support.json_line import json_line
@@ -90,7 +91,9 @@ def create_web_search_tool(*, provider: SearchProvider | None = None, descriptio
             lambda: _answer(checked, asked.request),
             "the search was cancelled, and has stopped.",
         )
-        return InvocationResult(success=True, output=_told(checked, asked, answer))
+        # A hostile answer is a lot to look through.
+        output = await run_blocking(context.cancellation, lambda: _told(checked, asked, answer))
+        return InvocationResult(success=True, output=output)
 
     return create_builtin_tool(
         name="WebSearch",
