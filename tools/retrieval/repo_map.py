@@ -1,0 +1,311 @@
+"""The retrieval adapter that comes with openbuffer: a map of the definitions that matter most for a query."""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from openbuffer.editor_access.errors import EditorAccessError
+
+from ..errors import PlanOutdatedError, ToolCancelledError
+from ..limits import RETRIEVAL_BUILD_TIMEOUT_S
+from ..support.blocking import run_blocking
+from ..support.left_out import counted
+from ..support.located import printable
+from ..support.paths import CwdInput, Roots
+from ..support.text_place import in_its_words
+from ..support.walk import PRUNED
+from .graph import SymbolGraph
+from .index import IndexedFile, RepoMapIndex, SourceFile, index_files, update_repo_map_index
+from .kept_index import KeptIndexes
+from .map_text import map_text
+from .port import RetrievalResult
+from .ranking import Interest, ranked_definitions
+from .source_tree import OpenedRoot, SourceTree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Mapping, Sequence
+
+    from openbuffer.editor_access.port import Document, EditorProvider
+
+    from ..contract import CancellationToken
+    from .port import RetrievalQuery, SymbolParser
+
+_SAVE_AFTER_PARSED: Final = 64  # fewer are parsed again by the next session in less time than the index takes to write
+_TURN_S: Final = 0.05
+_NAMED_MAX: Final = 5
+
+
+class RepoMapRetrievalAdapter:
+    """Ranks definitions by personalised PageRank (see ``ranking``) and shows the first of them within the budget.
+
+    ``roots`` is the code base: what lies below them is indexed at the first query, and brought up to date at each, by
+    stat and then by content. Of a document of ``editor`` that has unsaved text, that text counts. ``state_directory``
+    keeps the index between sessions; without one it is made anew in each. After ``build_timeout_s`` seconds of parsing
+    the answer is about what was parsed by then, and says so.
+
+    Raises:
+        ToolDefinitionError: ``roots`` is empty, relative or no path.
+    """
+
+    def __init__(
+        self,
+        *,
+        roots: CwdInput,
+        parser: SymbolParser,
+        state_directory: str | os.PathLike[str] | None = None,
+        editor: EditorProvider | None = None,
+        build_timeout_s: float = RETRIEVAL_BUILD_TIMEOUT_S,
+    ) -> None:
+        self._roots = Roots(roots)
+        self._editor = editor
+        self._map = _RepoMap(
+            self._roots, parser, None if state_directory is None else KeptIndexes(state_directory), build_timeout_s
+        )
+
+    async def roots(self, token: CancellationToken) -> tuple[str, ...]:
+        """The roots as canonical paths; raises ToolFailure where one is not to be had."""
+        return await run_blocking(token, self._map.located_roots)
+
+    async def retrieve(self, query: RetrievalQuery) -> RetrievalResult:
+        """The map for a query; see ``RetrievalAdapter``."""
+        open_texts = self._open_texts(query)
+        return await run_blocking(query.token, lambda: self._map.answer(query, open_texts))
+
+    def bring_up_to_date(self, query: RetrievalQuery) -> None:
+        """Index what lies below the query's roots, or what has changed there; blocks. A query does that by itself."""
+        self._map.refresh(query)
+
+    def close(self) -> None:
+        """Keep what was parsed since the index was last written; blocks. A query may follow."""
+        self._map.save()
+
+    def _open_texts(self, query: RetrievalQuery) -> _OpenTexts:
+        """The documents that have text which is not on disk; on the event loop, where the editor is asked."""
+        editor = self._editor() if self._editor is not None else None
+        if editor is None:
+            return _OpenTexts()
+        if not editor.has_stable_path_authority:
+            return _OpenTexts(note="the attached editor cannot be asked for unsaved text, so that of the disk counts")
+        found: list[Document] = []
+        try:
+            for root in query.roots:
+                for unsaved in editor.unsaved_under(root):
+                    if query.unreadable is not None and query.unreadable(unsaved.path):
+                        continue
+                    document = editor.document(unsaved.path)
+                    if document is not None:
+                        found.append(document)
+        except EditorAccessError as error:
+            return _OpenTexts(note=f"unsaved text of the editor could not be had ({in_its_words(str(error))})")
+        return _OpenTexts(tuple(found))
+
+
+@dataclass(frozen=True, slots=True)
+class _OpenTexts:
+    documents: tuple[Document, ...] = ()
+    note: str = ""
+
+
+@dataclass(slots=True)
+class _RootMap:
+    """One root: its files and their index. ``prefix`` is put before a path of it to get that in the graph."""
+
+    path: str
+    prefix: str
+    tree: SourceTree
+    index: RepoMapIndex
+    parsed_since_saved: int = 0
+    save_trouble: str = ""
+
+
+@dataclass(slots=True)
+class _RepoMap:
+    """The roots together, as one graph. Everything blocks, and one query comes after the other."""
+
+    roots: Roots
+    parser: SymbolParser
+    kept: KeptIndexes | None
+    build_timeout_s: float
+    _canonical: dict[str, str] = field(default_factory=dict[str, str])
+    _maps: dict[str, _RootMap] = field(default_factory=dict[str, _RootMap])
+    _graph: SymbolGraph = field(default_factory=SymbolGraph)
+    _overlay: dict[str, IndexedFile] = field(default_factory=dict[str, IndexedFile])
+    _turn: threading.Lock = field(default_factory=threading.Lock)
+
+    def located_roots(self) -> tuple[str, ...]:
+        for root in self.roots.given:
+            with self.roots.locate(root) as located, OpenedRoot(located) as opened:
+                self._canonical[root] = opened.path
+        return tuple(dict.fromkeys(self._canonical[root] for root in self.roots.given))
+
+    def answer(self, query: RetrievalQuery, open_texts: _OpenTexts) -> RetrievalResult:
+        with self._turn_of(query.token):
+            self._bring_up_to_date(query)
+            self._lay_over(open_texts.documents, query.token)
+            return self._answer(query, open_texts)
+
+    def refresh(self, query: RetrievalQuery) -> None:
+        with self._turn_of(query.token):
+            self._bring_up_to_date(query)
+
+    def save(self) -> None:
+        with self._turn:
+            for each in self._maps.values():
+                if each.parsed_since_saved:
+                    self._save(each)
+
+    @contextmanager
+    def _turn_of(self, token: CancellationToken) -> Generator[None]:
+        while not self._turn.acquire(timeout=_TURN_S):
+            if token.cancelled:
+                raise ToolCancelledError("another query of the code base was waited for: cancelled, and stopped.")
+        try:
+            yield
+        finally:
+            self._turn.release()
+
+    def _bring_up_to_date(self, query: RetrievalQuery) -> None:
+        for root in query.roots:
+            self._bring_root_up_to_date(root, query)
+
+    def _bring_root_up_to_date(self, root: str, query: RetrievalQuery) -> None:
+        unreadable = None if query.unreadable is None else query.unreadable.within(root)
+        with self.roots.locate(root) as located:
+            if located.path != root:
+                raise PlanOutdatedError(f"{printable(root)}: was moved or replaced since the call began.")
+            with OpenedRoot(located) as opened:
+                each = self._maps.get(root) or self._new_map(root, query.roots)
+                files = each.tree.look(opened, query.token, unreadable)
+                inner = tuple(f"{other}/" for other in query.roots if other.startswith(f"{root}/"))
+                if inner:
+                    files = [file for file in files if not f"{root}/{file.path}".startswith(inner)]
+                update = update_repo_map_index(
+                    each.index, files, self.parser, query.token, timeout_s=self.build_timeout_s
+                )
+        each.index = update.index
+        each.parsed_since_saved += update.parsed
+        changed = {each.prefix + path: update.index.files[path] for path in update.changed}
+        gone = [each.prefix + path for path in update.gone]
+        for path in (*changed, *gone):
+            self._overlay.pop(path, None)
+        if changed or gone:
+            self._graph.update(changed, gone)
+        if each.parsed_since_saved >= _SAVE_AFTER_PARSED:
+            self._save(each)
+
+    def _new_map(self, root: str, roots: tuple[str, ...]) -> _RootMap:
+        index = (self.kept.load(root) if self.kept is not None else None) or RepoMapIndex(self.parser.fingerprint)
+        prefix = "" if root == roots[0] else f"{root}/"
+        is_source: Callable[[str], bool] = lambda path: self.parser.language_of(path) is not None  # noqa: E731  typed
+        each = self._maps[root] = _RootMap(root, prefix, SourceTree(is_source), RepoMapIndex(index.parser))
+        self._graph.update({prefix + path: file for path, file in index.files.items()})
+        each.index = index
+        return each
+
+    def _save(self, each: _RootMap) -> None:
+        if self.kept is None:
+            return
+        each.save_trouble = self.kept.save(each.path, each.index)
+        each.parsed_since_saved = 0
+
+    def _lay_over(self, documents: Sequence[Document], token: CancellationToken) -> None:
+        """Have unsaved texts in the graph, in the place of what the disk has, and no others."""
+        fresh: list[SourceFile] = []
+        overlay: dict[str, IndexedFile] = {}
+        for document in documents:
+            path = self._path_in_graph(document.path)
+            if path is None or not PRUNED.isdisjoint(path.split("/")):
+                continue
+            if path not in self._graph.files and os.path.lexists(document.path):
+                continue  # ignored, or of no language that is parsed
+            mark = (document.generation, document.version)
+            before = self._overlay.get(path)
+            if before is not None and before.mark == mark:
+                overlay[path] = before
+            else:
+                fresh.append(SourceFile(path, mark, partial(document.text.encode, "utf-8", "replace")))
+        overlay.update(index_files(fresh, self._overlay, self.parser, token))
+        back = {path: self._on_disk(path) for path in self._overlay if path not in overlay}
+        changed = {path: file for path, file in overlay.items() if self._overlay.get(path) is not file}
+        changed.update({path: file for path, file in back.items() if file is not None})
+        gone = [path for path, file in back.items() if file is None]
+        self._overlay = overlay
+        if changed or gone:
+            self._graph.update(changed, gone)
+
+    def _path_in_graph(self, path: str) -> str | None:
+        """A canonical path as the graph has it; None where it lies in no root. Inner roots come before outer ones."""
+        for root in sorted(self._maps, key=len, reverse=True):
+            if path.startswith(f"{root.rstrip('/')}/"):
+                return self._maps[root].prefix + path[len(root.rstrip("/")) + 1 :]
+        return None
+
+    def _on_disk(self, path: str) -> IndexedFile | None:
+        for each in self._maps.values():
+            if path.startswith(each.prefix) and (file := each.index.files.get(path[len(each.prefix) :])) is not None:
+                return file
+        return None
+
+    def _answer(self, query: RetrievalQuery, open_texts: _OpenTexts) -> RetrievalResult:
+        active, unknown = self._active_files(query)
+        interest = Interest(text=query.text, identifiers=query.identifiers, active_files=active)
+        ranked = ranked_definitions(self._graph, interest, query.token)
+        shown = map_text(self._graph, ranked, query.max_tokens)
+        return RetrievalResult(
+            text=shown.text,
+            shown=shown.shown,
+            found=len(ranked),
+            files=len(self._graph.files),
+            notes=tuple(self._notes(open_texts, unknown)),
+        )
+
+    def _active_files(self, query: RetrievalQuery) -> tuple[list[str], list[str]]:
+        """Those that are in the graph, as it has them, and those that are not, as they were written."""
+        known: list[str] = []
+        unknown: list[str] = []
+        for written in query.active_files:
+            path = os.path.normpath(os.path.join(query.roots[0], written))
+            for given, canonical in self._canonical.items():
+                if path.startswith(f"{given}/"):
+                    path = canonical + path[len(given) :]
+                    break
+            place = self._path_in_graph(path)
+            if place is not None and place in self._graph.files:
+                known.append(place)
+            else:
+                unknown.append(written)
+        return known, unknown
+
+    def _notes(self, open_texts: _OpenTexts, unknown: list[str]) -> list[str]:
+        notes: list[str] = []
+        indexes = [each.index for each in self._maps.values()]
+        if pending := sum(index.pending for index in indexes):
+            limit = f"{self.build_timeout_s:g} seconds"
+            notes.append(f"{counted(pending, 'file', 'files')} not parsed yet ({limit} were over); call again for them")
+        if beyond := sum(index.beyond for index in indexes):
+            notes.append(f"{counted(beyond, 'file', 'files')} beyond the most that are indexed")
+        troubled = {path: file.entry.trouble for path, file in self._graph.files.items() if file.entry.trouble}
+        if troubled:
+            notes.append(f"{counted(len(troubled), 'file', 'files')} that could not be parsed: {_named(troubled)}")
+        if unknown:
+            names = ", ".join(printable(path) for path in unknown[:_NAMED_MAX])
+            more = f" and {len(unknown) - _NAMED_MAX} more" if len(unknown) > _NAMED_MAX else ""
+            notes.append(f"active files that are not among the indexed ones: {names}{more}")
+        if open_texts.note:
+            notes.append(open_texts.note)
+        for each in self._maps.values():
+            notes += each.tree.notes
+            if each.save_trouble:
+                notes.append(f"the index could not be kept for the next session ({each.save_trouble})")
+        return notes
+
+
+def _named(troubled: Mapping[str, str]) -> str:
+    first = sorted(troubled)[:_NAMED_MAX]
+    more = f" and {len(troubled) - _NAMED_MAX} more" if len(troubled) > _NAMED_MAX else ""
+    return ", ".join(f"{printable(path)} ({troubled[path]})" for path in first) + more
