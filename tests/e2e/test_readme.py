@@ -160,7 +160,9 @@ def test_the_neovim_example_reads_and_edits_what_is_not_saved(
 
 
 def test_the_table_of_tools_is_what_there_is() -> None:
+    from openbuffer.tools.adapters.asks import InMemoryAsks
     from openbuffer.tools.adapters.brave_search import BraveSearch
+    from openbuffer.tools.adapters.computer_memory import InMemoryComputerDriver
     from openbuffer.tools.adapters.task_memory import InMemoryTaskStore
     from openbuffer.tools.config import ToolConfig, build_tools
     from openbuffer.tools.support.http_guard_settings import WebSettings
@@ -169,13 +171,22 @@ def test_the_table_of_tools_is_what_there_is() -> None:
     told = {name: re.findall(r"`(\w+)(\??)`", arguments) for name, arguments in table}
     web = WebSettings()
     tools = build_tools(
-        ToolConfig(roots=("/",), tasks=InMemoryTaskStore(), web=web, web_search=BraveSearch(settings=web))
+        ToolConfig(
+            roots=("/",),
+            tasks=InMemoryTaskStore(),
+            web=web,
+            web_search=BraveSearch(settings=web),
+            ask=InMemoryAsks(),
+            computer=InMemoryComputerDriver(),
+        )
     )
     schemas = {tool.name: tool.input_schema for tool in tools}
     assert told == {
         name: [(argument, "" if argument in schema.get("required", ()) else "?") for argument in schema["properties"]]
         for name, schema in schemas.items()
+        if schema["properties"]
     }
+    assert "| `ComputerView` | none;" in README
 
 
 def test_the_session_of_the_protocol_document_goes_as_written(tmp_path: Path, environment: Mapping[str, str]) -> None:
