@@ -19,6 +19,7 @@ from .contract import ToolContext, only_observes
 from .errors import (
     EventLogError,
     PlanOutdatedError,
+    ToolCancelledError,
     ToolCrashedError,
     ToolExecutionError,
     ToolFailure,
@@ -313,7 +314,8 @@ class _Run:
             await self._record(finished("outdated", error=str(error)), "nothing was done")
             raise
         except ToolExecutionError as error:
-            await self._record(finished("error", error=f"{error.code}: {error}"), str(error))
+            ended: _Outcome = "cancelled" if isinstance(error, ToolCancelledError) else "error"
+            await self._record(finished(ended, error=f"{error.code}: {error}"), str(error))
             raise
         except Exception as error:
             crash = self._crash(tool, error, "while acting; read before you try again")

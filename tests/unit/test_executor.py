@@ -18,6 +18,7 @@ from openbuffer.tools import (
     Plan,
     PlanOutdatedError,
     ToolArgumentError,
+    ToolCancelledError,
     ToolContext,
     ToolCrashedError,
     ToolDefinitionError,
@@ -305,6 +306,19 @@ async def test_a_cancelled_call_ends_as_cancelled_and_is_recorded_as_such(step: 
     last = list(log)[-1]
     assert isinstance(last, ToolRejected if step == "prepare" else ToolFinished)
     assert names(log)[-1].lower().endswith("cancelled")
+
+
+@pytest.mark.contract("T6", "X2")
+async def test_a_call_that_ends_by_its_token_while_it_acts_is_on_record_as_cancelled() -> None:
+    async def stop() -> InvocationResult:
+        raise ToolCancelledError("ended with its processes")
+
+    executor, log = pipeline(Probe(commit=stop))
+    with pytest.raises(ToolCancelledError):
+        await executor.call("Put", {})
+    end = list(log)[-1]
+    assert isinstance(end, ToolFinished)
+    assert (end.outcome, end.error) == ("cancelled", "ToolCancelledError: ended with its processes")
 
 
 class InterruptedLog(SlowLog):
