@@ -259,6 +259,20 @@ async def test_files_go_in_and_out_byte_for_byte(bench: Bench, client: Container
     assert (bench.workspace / "d" / "e").stat().st_mode & 0o777 == 0o700
 
 
+@pytest.mark.contract("S11")
+async def test_permissions_that_a_file_system_does_not_keep_are_told(
+    bench: Bench, client: ContainerSandboxClient
+) -> None:
+    path = f"{bench.workspace}/f"
+    await client.write_file(path, "x")
+    for mode in (0o000, 0o044, 0o777, 0o640):
+        await client.set_permissions(path, mode)
+        assert Path(path).stat().st_mode & 0o777 == mode
+    bench.shadow("chmod", "exit 0")
+    with pytest.raises(SandboxFileError, match="the file system keeps other permissions"):
+        await client.set_permissions(path, 0o600)
+
+
 async def test_a_file_that_cannot_be_read_is_told_as_what_it_is(bench: Bench, client: ContainerSandboxClient) -> None:
     (bench.workspace / "latin").write_bytes(b"\xe4")
     (bench.workspace / "d").mkdir()

@@ -269,6 +269,20 @@ async def test_the_whole_tool_set_works_in_a_container(client: ContainerSandboxC
     await require_tools_work(client, client.workspace)
 
 
+@pytest.mark.contract("S4")
+def test_the_example_of_the_readme_works_in_a_container(place: Place) -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    section = readme.partition("### Sandboxes with files of their own\n")[2].partition("\n### ")[0]
+    program = section.partition("```python\n")[2].partition("```")[0]
+    assert "debian:12" in program
+    program = program.replace("debian:12", IMAGE).replace('"podman"', repr(place.engine.name))
+    argv = [sys.executable, "-c", program]
+    done = subprocess.run(argv, env=place.environment, capture_output=True, text=True, check=False, timeout=50)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "1000\n/workspace\nin the container\n" in done.stdout
+    assert place.call("ps", "--all", "--quiet") == ""
+
+
 @pytest.mark.slow
 async def test_files_are_bytes(client: ContainerSandboxClient) -> None:
     content = bytes(range(256)) * 5000
