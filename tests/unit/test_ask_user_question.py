@@ -51,7 +51,7 @@ async def test_questions_are_asked_one_after_the_other_and_their_answers_are_tex
     result = await asked(port, COLOUR, SIZES, NAME)
     assert result.success
     assert result.output.split("\n") == [
-        "3 of 3 questions were answered.",
+        "Answered: 3 of 3.",
         '{"question": "Which colour?", "outcome": "answered", "answers": ["blue"]}',
         '{"question": "Which sizes?", "header": "Sizes", "outcome": "answered", "answers": ["s", "l"]}',
         '{"question": "What is it called?", "outcome": "answered", "answers": ["Buffy"]}',
@@ -124,7 +124,7 @@ async def test_a_dismissed_question_ends_the_call_and_what_was_answered_is_told(
     assert "answers" not in lines(result)[1]
     assert [each.text for each in port.asked] == ["Which colour?", "Which sizes?"]
     assert result.error == (
-        "1 of 3 questions was answered. The user closed question 2 without an answer. What follows it was not asked (1 "
+        "Answered: 1 of 3. The user closed question 2 without an answer. What follows it was not asked (1 "
         "question). What is not answered is not known: go on with what is, or ask in another way."
     )
 

@@ -260,8 +260,7 @@ def _why_refused(question: Question, values: Sequence[str | None], given: Sequen
 
 def _result(became: Sequence[_Became]) -> InvocationResult:
     answered = sum(each.outcome == "answered" for each in became)
-    was = "was" if answered == 1 else "were"
-    head = f"{answered} of {counted(len(became), 'question', 'questions')} {was} answered."
+    head = f"Answered: {answered} of {len(became)}."
     output = "\n".join([head, *(each.line() for each in became)])
     if answered == len(became):
         return InvocationResult(success=True, output=output)
