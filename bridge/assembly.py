@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from openbuffer.tools.ports import ApprovalPort, TaskStore
 
     from .config import CommandSettings
-    from .config_editor import EditorSettings
     from .config_file import Reading
+    from .editor_settings import EditorSettings
     from .saves import Saves
 
 log = logging.getLogger(__name__)

@@ -24,6 +24,8 @@ class ClientFacts:
     """The part of InitializeParams that the bridge uses. ``roots`` are absolute paths, in the client's order.
 
     ``foreign_protocol_version``: what the client speaks instead of ours; then nothing is asked of it beyond LSP.
+    ``workspace_trusted`` None: the client does not say whether the user trusts the workspace. ``settings`` are those of
+    the editor as they came; ``config_editor`` judges them.
     """
 
     process_id: int | None = None
@@ -33,6 +35,8 @@ class ClientFacts:
     is_neovim: bool = False
     rich: RichCapabilities = field(default_factory=RichCapabilities)
     foreign_protocol_version: str = ""
+    workspace_trusted: bool | None = None
+    settings: object = None
 
 
 def read_client_facts(params: object) -> ClientFacts:
@@ -57,7 +61,15 @@ def read_client_facts(params: object) -> ClientFacts:
         is_neovim=_at(fields, "clientInfo", "name") == "Neovim",
         rich=RichCapabilities() if foreign else _rich(openbuffer),
         foreign_protocol_version=foreign,
+        workspace_trusted=_workspace_trusted(fields),
+        settings=_at(fields, "initializationOptions", "openbuffer", "settings"),
     )
+
+
+def _workspace_trusted(fields: Mapping[str, Any]) -> bool | None:
+    """What is neither true nor false has not been said."""
+    told = _at(fields, "initializationOptions", "openbuffer", "workspaceTrusted")
+    return told if isinstance(told, bool) else None
 
 
 def _foreign_protocol_version(openbuffer: object) -> str:

@@ -6,16 +6,18 @@ workspace, they are the user's own and count fully. Else they may come from the 
 
 from __future__ import annotations
 
-import threading
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from .config_keys import TABLES
 from .config_reading import Layer, Problem, read_layer
 from .tightening import STRICTEST, read_tightening
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+    from .editor_settings import EditorSaid
 
 NAME: Final = "the editor's settings"
 
@@ -24,36 +26,6 @@ CHARS_MAX: Final = 256 * 1024
 """Of all names and texts together. More is no settings of a person's."""
 
 DEPTH_MAX: Final = 16
-
-
-@dataclass(frozen=True, slots=True)
-class EditorSaid:
-    """The settings as they came; ``trusted`` None: the client does not say whether the user trusts the workspace."""
-
-    settings: object = None
-    trusted: bool | None = None
-
-
-class EditorSettings:
-    """What the editor said last. Set from the event loop, read from any thread."""
-
-    def __init__(self, said: EditorSaid | None = None) -> None:
-        self._lock = threading.Lock()
-        self._said = said or EditorSaid()
-
-    def begin(self, settings: object, trusted: bool | None) -> None:
-        """The client has introduced itself."""
-        with self._lock:
-            self._said = EditorSaid(settings, trusted)
-
-    def changed(self, settings: object) -> None:
-        """The settings are others now; whether the workspace is trusted stays as it was told."""
-        with self._lock:
-            self._said = replace(self._said, settings=settings)
-
-    def now(self) -> EditorSaid:
-        """What holds; the same object until something changes."""
-        return self._said
 
 
 def read_editor(said: EditorSaid, base: Path | None) -> Layer:
@@ -65,11 +37,17 @@ def read_editor(said: EditorSaid, base: Path | None) -> Layer:
     wrong = what_is_wrong_with_settings(said.settings)
     if wrong:
         return Layer(name=NAME, problems=(Problem(wrong),))
-    tables = cast("dict[str, Any]", said.settings or {})
+    tables = _tables(said.settings)
     if said.trusted is not True:
         return read_tightening(tables, NAME, base)
     layer = read_layer(tables, NAME, base=base)
     return replace(layer, values={**layer.values, **_strictest(layer)})
+
+
+def _tables(settings: object) -> Mapping[str, Any]:
+    """The tables; an empty one is an empty array where it was written in Lua."""
+    tables = cast("dict[str, Any]", settings or {})
+    return {name: {} if value == [] and name in TABLES else value for name, value in tables.items()}
 
 
 def _strictest(layer: Layer) -> Mapping[str, Any]:
@@ -78,7 +56,7 @@ def _strictest(layer: Layer) -> Mapping[str, Any]:
 
 def what_is_wrong_with_settings(settings: object) -> str:
     """Why these cannot be settings at all, empty where they can; looks no further than the bounds."""
-    if settings is None:
+    if settings is None or settings == []:
         return ""
     if not isinstance(settings, dict):
         return f"the section openbuffer must be an object, not {type(settings).__name__}; it does not count"

@@ -60,6 +60,6 @@ def _is_unknown(name: str) -> bool:
 
 
 def _unknown(name: str) -> str:
-    near = nearest(name, VARIABLES)
-    hint = f"; did you mean {near}?" if near else ""
+    near = nearest(name.removeprefix(PREFIX), [known.removeprefix(PREFIX) for known in VARIABLES])
+    hint = f"; did you mean {PREFIX}{near}?" if near else ""
     return f"the variable {name[:100]} is none of openbuffer's and has no effect{hint}"

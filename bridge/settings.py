@@ -28,11 +28,12 @@ from openbuffer.tools.rules.kept_rules import mark_of
 
 from .config import ConfigError
 from .config_editor import NAME as EDITOR_NAME
-from .config_editor import EditorSaid, EditorSettings, read_editor, what_is_wrong_with_settings
+from .config_editor import read_editor, what_is_wrong_with_settings
 from .config_file import CONFIG_NAME, ConfigFileError, Reading, read_user_file, read_workspace_file
 from .config_layers import effective
 from .config_reading import Layer, Problem, parse_layer, strict, tables_of
 from .config_variables import read_variables
+from .editor_settings import EditorSaid, EditorSettings
 from .tightening import read_tightening
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from .editor_client import EditorClient
 from .handlers.call_tool import call_tool
 from .handlers.cancel_progress import cancel_progress
 from .handlers.did_change import did_change
+from .handlers.did_change_configuration import did_change_configuration
 from .handlers.did_close import did_close
 from .handlers.did_open import did_open
 from .handlers.did_save import did_save
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from openbuffer.editor_access.port import EditorProvider
 
     from .client_facts import ClientFacts
+    from .editor_settings import EditorSettings
     from .life.lifetime import Lifetime
     from .saves import Saves
 
@@ -50,6 +52,7 @@ def create_builtin_executor(
     config_file: Path | None = None,
     tell: Callable[[str], None] = log.warning,
     saves: Saves | None = None,
+    editor_settings: EditorSettings | None = None,
 ) -> ToolExecutor:
     """The tools over these roots; imported when the first call needs them. ``ending`` cleans up after them.
 
@@ -62,7 +65,14 @@ def create_builtin_executor(
 
     tasks = InMemoryTaskStore()
     return assemble(
-        roots, ending=ending, editor=editor, config_file=config_file, tell=tell, saves=saves, tasks=tasks
+        roots,
+        ending=ending,
+        editor=editor,
+        config_file=config_file,
+        tell=tell,
+        saves=saves,
+        tasks=tasks,
+        editor_settings=editor_settings,
     ).executor()
 
 
@@ -95,6 +105,7 @@ def wire(
     watch_process: Callable[[int], None],
     create_executor: Callable[[tuple[str, ...], EditorProvider], ToolExecutor],
     saves: Saves,
+    editor_settings: EditorSettings,
 ) -> Session:
     """Give the protocol its handlers; returns the session behind them."""
 
@@ -106,7 +117,7 @@ def wire(
 
     session = Session(create_executor=create_executor, create_client=client, send_progress=send_progress, saves=saves)
     for method, handler in (
-        (types.INITIALIZE, partial(initialize, session, watch_process)),
+        (types.INITIALIZE, partial(initialize, session, watch_process, editor_settings)),
         (types.SHUTDOWN, partial(shutdown, protocol)),
         (types.WORKSPACE_EXECUTE_COMMAND, partial(execute_command, session)),
         (LIST_TOOLS, partial(list_tools, session)),
@@ -115,6 +126,7 @@ def wire(
         protocol.on_request(method, handler)
     for method, handler in (
         (types.EXIT, partial(leave, lifetime)),
+        (types.WORKSPACE_DID_CHANGE_CONFIGURATION, partial(did_change_configuration, editor_settings)),
         (types.TEXT_DOCUMENT_DID_OPEN, partial(did_open, session)),
         (types.TEXT_DOCUMENT_DID_CHANGE, partial(did_change, session)),
         (types.TEXT_DOCUMENT_DID_SAVE, partial(did_save, session)),

@@ -13,14 +13,18 @@ from ..version import VERSION
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ..editor_settings import EditorSettings
     from ..protocol import OpenbufferCapabilities
     from ..session import Session
 
 
-async def initialize(session: Session, watch_process: Callable[[int], None], params: object) -> dict[str, Any]:
+async def initialize(
+    session: Session, watch_process: Callable[[int], None], settings: EditorSettings, params: object
+) -> dict[str, Any]:
     """Begin the session; its process is watched from now on, so that the server ends with it."""
     facts = read_client_facts(params)
     session.begin(facts)
+    settings.begin(facts.settings, facts.workspace_trusted)
     if facts.process_id is not None:
         watch_process(facts.process_id)
     return {

@@ -12,6 +12,7 @@ import anyio
 import anyio.to_thread
 from lsprotocol import types
 
+from ..editor_settings import EditorSettings
 from ..life.client_log import ClientLog, logging_to_client
 from ..life.lifetime import Lifetime, ended_by_signals
 from ..life.parent import process_ended
@@ -71,11 +72,16 @@ async def run_session(
                 def watch_process(process_id: int) -> None:
                     tasks.start_soon(_end_with, process_id, lifetime)
 
-                saves, tell = Saves(), tell_user(protocol)
+                saves, settings, tell = Saves(), EditorSettings(), tell_user(protocol)
                 builtin = partial(
-                    create_builtin_executor, ending=ending, config_file=config_file, tell=tell, saves=saves
+                    create_builtin_executor,
+                    ending=ending,
+                    config_file=config_file,
+                    tell=tell,
+                    saves=saves,
+                    editor_settings=settings,
                 )
-                session = wire(protocol, lifetime, watch_process, create_executor or builtin, saves)
+                session = wire(protocol, lifetime, watch_process, create_executor or builtin, saves, settings)
                 if client_process is not None:
                     watch_process(client_process)
                 if stopping is not None:

@@ -137,3 +137,40 @@ def tables_of_junk() -> st.SearchStrategy[Any]:
     return st.recursive(
         leaves, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=4), max_leaves=12
     )
+
+
+EXAMPLES: Mapping[str, tuple[Any, Any, Any]] = {
+    "roots": (["/usr"], ["/"], ["/etc"]),
+    "limits.file_max_bytes": (1, 2, 3),
+    "limits.read_output_max_bytes": (1, 2, 3),
+    "limits.command_output_max_bytes": (1, 2, 3),
+    "sandbox.enabled": (True, False, True),
+    "sandbox.network": (True, False, True),
+    "sandbox.allow_write": (["/a"], ["/b"], []),
+    "sandbox.deny_read": (["/a"], ["/b"], []),
+    "sandbox.excluded_commands": (["git"], ["docker"], []),
+    "sandbox.auto_allow": (True, False, True),
+    "commands.pass_environment": (["A"], ["B_*"], []),
+    "commands.drop_environment": (["A"], ["B_*"], []),
+    "log.keep": (["results"], ["rejections"], []),
+    "log.days": (1, 2, 3),
+    "log.max_bytes": (2_000_000, 3_000_000, 4_000_000),
+    "log.redact": (["a+"], ["b+"], []),
+    "permissions.deny": (["Read(a)"], ["Read(b)"], ["Bash"]),
+    "permissions.ask": (["Read(a)"], ["Read(b)"], ["Bash"]),
+    "permissions.allow": (["Read(a)"], ["Read(b)"], ["Bash"]),
+    "permissions.default": ("ask", "deny", {"SHELL": "ask"}),
+    "web.enabled": (False, True, False),
+    "web.allowed_hosts": (["localhost:3000"], ["10.0.0.0/8"], []),
+    "web.allowed_ports": ([81], [82], []),
+    "web.proxy": ("http://a:1", "http://b:1", "http://c:1"),
+    "web.authorities": ("/a", "/b", "/c"),
+    "web.timeout_s": (1, 2, 3.5),
+    "web.max_bytes": (1, 2, 3),
+    "web.max_redirects": (0, 1, 2),
+    "web.max_output_chars": (1, 2, 3),
+    "search.enabled": (False, True, False),
+    "search.provider": ("searxng", "brave", "searxng"),
+    "search.url": ("http://a", "http://b", "http://c"),
+}
+"""What the user's file, the environment and the editor say of each key: each something else than the one before."""

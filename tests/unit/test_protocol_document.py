@@ -11,6 +11,7 @@ import pytest
 from lsprotocol import types
 from lsprotocol.converters import get_converter
 from openbuffer.bridge import protocol
+from openbuffer.bridge.editor_settings import EditorSettings
 from openbuffer.bridge.handlers.initialize import initialize
 from openbuffer.bridge.session import Session
 from openbuffer.bridge.version import VERSION
@@ -84,7 +85,9 @@ async def test_the_answer_to_initialize_is_what_lsp_has_for_it() -> None:
         return None
 
     session = Session(create_executor=unused, create_client=unused, send_progress=unused)
-    answer = await initialize(session, unused, {"capabilities": {"general": {"positionEncodings": ["utf-8"]}}})
+    answer = await initialize(
+        session, unused, EditorSettings(), {"capabilities": {"general": {"positionEncodings": ["utf-8"]}}}
+    )
     result = get_converter().structure(answer, types.InitializeResult)
     assert result.capabilities.position_encoding == "utf-8"
     assert isinstance(result.capabilities.text_document_sync, types.TextDocumentSyncOptions)

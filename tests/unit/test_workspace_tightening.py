@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from openbuffer.bridge.config_editor import EditorSaid, read_editor
+from openbuffer.bridge.config_editor import read_editor
 from openbuffer.bridge.config_keys import KEYS
 from openbuffer.bridge.config_layers import effective
 from openbuffer.bridge.config_reading import VERDICT_LISTS, Layer
+from openbuffer.bridge.editor_settings import EditorSaid
 from openbuffer.bridge.tightening import STRICTEST, TIGHTENS, read_tightening, tightened
 
 from .config_desk import NO_LOOSER, VALUES, is_looser, tables_from, tables_of_junk
