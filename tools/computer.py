@@ -208,7 +208,11 @@ class ComputerDriver(Protocol):
         ...
 
     async def begin_takeover(self, reason: str) -> None:
-        """Let a person have the computer; returns once nothing is done with it any more. Anybody may call it."""
+        """Let a person have the computer; returns once nothing is done with it any more. Anybody may call it.
+
+        Raises:
+            TakenOverError: a person has it already.
+        """
         ...
 
     async def end_takeover(self) -> None:

@@ -15,7 +15,7 @@ import re
 import threading
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from .errors import (
     PlanOutdatedError,
@@ -295,7 +295,19 @@ class FunctionTool:
         Raises:
             ToolArgumentError: they do not fit the schema.
         """
-        return self._parse(self._schema.validate(arguments))
+        try:
+            return self._parse(self._schema.validate(arguments))
+        except ToolArgumentError:
+            if self._recorded_arguments is None or not isinstance(arguments, dict):
+                raise
+            given = cast("dict[str, Any]", arguments)
+            if self._recorded_arguments(given) == given:
+                raise
+        # An error repeats what does not fit, and is on record.
+        raise ToolArgumentError(
+            f"{self.name}: the arguments do not fit the input schema; which is not told, since the call has some that "
+            "are not to be kept"
+        )
 
     def recorded_arguments(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """Valid arguments as a log keeps them: without what the call itself says is not to be kept."""

@@ -108,7 +108,7 @@ async def open_page(browser: Any, site: Site) -> AsyncGenerator[Callable[..., Aw
 
 
 @pytest_asyncio.fixture(
-    loop_scope="session", params=["memory", "memory, scale 2", "page", "page, scale 2", "page, scale 2, device pixels"]
+    loop_scope="session", params=["memory", "memory, scale 2", "page, scale 2", "page, scale 2, device pixels"]
 )
 async def stage(request: pytest.FixtureRequest, open_page: Callable[..., Awaitable[PageStage]]) -> Stage:
     """The stage before each driver."""

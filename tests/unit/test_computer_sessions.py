@@ -10,6 +10,7 @@ import pytest
 from openbuffer.tools import (
     Capability,
     PermissionDeniedError,
+    ToolArgumentError,
     create_function_tool,
 )
 from openbuffer.tools.adapters.artifact_memory import InMemoryArtifactStore
@@ -331,6 +332,18 @@ async def test_a_secret_text_is_typed_and_nowhere_on_record() -> None:
     assert text_field.text == "open sesame"
     assert "sesame" not in repr(list(log))
     assert "[not kept: the call says that it is secret]" in repr(list(log))
+
+
+@pytest.mark.parametrize("arguments", [{"text": 31337}, {"text": "31337", "duration": 5}, {"text": "31337" * 1_000}])
+async def test_a_secret_text_that_does_not_fit_is_not_repeated(desk: Desk, arguments: dict[str, Any]) -> None:
+    log = InMemoryEventLog()
+    with pytest.raises(
+        ToolArgumentError, match="the arguments do not fit the input schema; which is not told"
+    ) as caught:
+        await pipeline(desk, log).call("Computer", {"action": "type", "secret": True, **arguments})
+    assert "31337" not in repr(list(log)) + str(caught.value)
+    with pytest.raises(ToolArgumentError, match=r"text: |and not duration"):
+        await pipeline(desk, log).call("Computer", {"action": "type", **arguments})
 
 
 def test_a_tool_of_ones_own_is_recorded_as_it_was_called() -> None:

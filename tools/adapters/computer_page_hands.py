@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final, assert_never
 
 import anyio
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 _DRAG_STEPS: Final = 8
 """Moves between two points of a drag: pages begin to drag after some, and draw from one to the next."""
 
-_TYPED_AT_ONCE: Final = 32
+_PIECES: Final = re.compile(r"\t|[^\t]{1,32}")
+"""Of a text, what is typed at once: so much goes on in the browser when the call is cancelled."""
 
 
 class PageHands:
@@ -89,9 +91,15 @@ class PageHands:
         self.held.clear()
 
     async def _type(self, text: str) -> None:
-        for at in range(0, len(text), _TYPED_AT_ONCE):
-            self.progress = f"At least {at} of {len(text)} characters were typed."
-            await _ended(self._page.keyboard.type(text[at : at + _TYPED_AT_ONCE]))
+        typed = 0
+        for piece in _PIECES.findall(text):
+            self.progress = f"At least {typed} of {len(text)} characters were typed."
+            if piece == "\t":  # as text it would be put in, where the key goes on to the next field
+                await self._press(("Tab",))
+                self.is_at_end = False
+            else:
+                await _ended(self._page.keyboard.type(piece))
+            typed += len(piece)
 
     async def _press(self, keys: tuple[str, ...]) -> None:
         for key in keys:

@@ -220,7 +220,8 @@ class ComputerDesk:
             with anyio.fail_after(COMPUTER_DRIVER_TIMEOUT_S):
                 return await until_cancelled(context.cancellation, work, "")
         except ComputerFailure as failure:
-            raise type(failure)(self._with_happened(str(failure))) from failure
+            kind = TakenOverError if isinstance(failure, TakenOverError) else ComputerFailure
+            raise kind(self._with_happened(str(failure))) from failure
         except TimeoutError:
             raise ComputerFailure(self._with_happened(f"{_TOO_LONG} {self._held}")) from None
         except ToolCancelledError:
