@@ -52,7 +52,8 @@ class Exchange:
         if begun is not None:
             self.leader = begun[1].decode()
             del self._said[begun.start() : begun.end()]
-        while (ended := self._end.search(self._said)) is not None:
+        # Two of them contradict each other already, and a shell that lies may tell any number.
+        while len(self._ends) < 2 and (ended := self._end.search(self._said)) is not None:
             self._ends.append(ended[1])
             del self._said[ended.start() : ended.end()]
             self._on_end()

@@ -19,6 +19,7 @@ from engine_double import write_engine
 from openbuffer.sandbox.apply_manifest import apply_workspace_manifest
 from openbuffer.sandbox.container import ContainerSandboxClient
 from openbuffer.sandbox.container_argv import ContainerEngine
+from openbuffer.sandbox.container_exchange import Exchange
 from openbuffer.sandbox.container_life import find_container_engine, own_name, sweep_containers
 from openbuffer.sandbox.errors import (
     CommandStartError,
@@ -108,6 +109,19 @@ async def test_exit_codes_that_an_engine_uses_are_the_commands_where_the_command
 ) -> None:
     for code in (0, 1, 125, 126, 127, 255):
         assert (await client.run(bench.command(f"exit {code}"))).exit_code == code
+
+
+def test_a_shell_that_tells_its_end_without_end_is_held_in_bounds() -> None:
+    ends: list[str] = []
+    exchange = Exchange("r", lambda: ends.append("end"))
+    exchange.feed(b"r start 7\n")
+    for _ in range(20):
+        exchange.feed(b"\nr end 0\n" * 20_000)
+    assert len(ends) == 2
+    assert len(exchange.said) <= 64 * 1024
+    with pytest.raises(ExitCodeError) as caught:
+        exchange.exit_code(ContainerEngine("docker", "/docker"), 0)
+    assert caught.value.reason == "conflicting"
 
 
 @pytest.mark.contract("S4", "F2")
