@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from .errors import ToolNotFoundError
+from .registry import tool_not_found
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +45,10 @@ class DeferredCatalog:
         Raises:
             ToolNotFoundError: there is none, or it is not loaded, with the reason ``deferred``.
         """
-        tool = self._registry.get(name)
+        try:
+            tool = self._registry.get(name)
+        except ToolNotFoundError:
+            raise tool_not_found(name, (tool.name for tool in self._resident)) from None
         if self._is_withheld(name):
             raise ToolNotFoundError(
                 f"{name} is a deferred tool and is not loaded. {self._way(name)}", reason="deferred"

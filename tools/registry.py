@@ -53,9 +53,14 @@ class DefaultToolRegistry:
         """Return the tool of exactly this name, or raise ToolNotFoundError."""
         tool = self._by_name.get(name)
         if tool is None:
-            known = ", ".join(list(self._by_name)[:_NAMES_SHOWN]) or "none"
-            raise ToolNotFoundError(f"no tool is named {name[:_NAME_MAX_CHARS]!r}; the tools are: {known}")
+            raise tool_not_found(name, self._by_name)
         return tool
+
+
+def tool_not_found(name: str, known: Iterable[str]) -> ToolNotFoundError:
+    """The refusal of a name that no tool has; ``known`` are those that can be called."""
+    named = ", ".join(list(known)[:_NAMES_SHOWN]) or "none"
+    return ToolNotFoundError(f"no tool is named {name[:_NAME_MAX_CHARS]!r}; the tools are: {named}")
 
 
 def refuse_doubles(tools: Iterable[FunctionTool]) -> None:
