@@ -288,6 +288,9 @@ COMPUTER_HAPPENED_MAX: Final = 10
 COMPUTER_HAPPENED_MAX_CHARS: Final = 300
 """What is told of things that happened by themselves (dialogs, other pages): how many, and each of them."""
 
+COMPUTER_PAGES_MAX: Final = 20
+"""Pages that one page may open, each of which comes into view; further ones are told, and left alone."""
+
 COMPUTER_POLL_S: Final = 0.1
 """How often it is looked whether the user has handed the computer back."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -97,6 +98,34 @@ async def test_another_page_comes_into_view_and_places_on_the_old_picture_are_re
     told = await hands.done("click", **PLACE)
     assert "The page was closed; in view is now http://127.0.0.1" in await and_then(hands, told, "closed")
     assert colour_at((await hands.look()).data, 500, 300) == (255, 255, 255)
+
+
+async def test_a_page_that_opens_pages_without_end_shows_some_of_them(
+    open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(computer_page, "COMPUTER_PAGES_MAX", 2)
+    hands = await opened(open_page, BIG_BUTTON.format("for (let n = 0; n < 5; n++) window.open('about:blank#' + n)"))
+    told = await and_then(hands, await hands.done("click", **PLACE), "#4")
+    assert told.count("which is in view now") == 2
+    assert told.count("which is not brought into view") == 3
+    assert "about:blank#1" in (await hands.view.execute({})).value["output"]
+
+
+@pytest.mark.parametrize("times", [1, 3])
+async def test_a_task_that_asyncio_itself_cancels_releases_what_it_pressed(open_page: OpenPage, times: int) -> None:
+    hands = await opened(open_page)
+    left, top = CANVAS
+    drag = asyncio.create_task(hands.do("drag", path=[hands.at((left + 5 + n, top + 5)) for n in range(100)]))
+    while not await hands.stage.held():  # noqa: ASYNC110  a page has no event for it
+        await asyncio.sleep(0)
+    for _ in range(times):
+        drag.cancel()
+        await asyncio.sleep(0)
+    with pytest.raises(asyncio.CancelledError):
+        await drag
+    assert hands.stage.driver.held == frozenset()
+    assert await hands.stage.held() == []
+    await hands.done("move", x=1, y=1)
 
 
 async def test_a_navigation_during_an_action_is_told(open_page: OpenPage) -> None:

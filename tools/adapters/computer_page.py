@@ -15,6 +15,7 @@ import anyio
 from ..computer import ACTIONS, ComputerFailure, Screen, Screenshot, TypeText, Wait
 from ..limits import (
     COMPUTER_ACTION_TIMEOUT_S,
+    COMPUTER_PAGES_MAX,
     COMPUTER_RELEASE_TIMEOUT_S,
     COMPUTER_SCREENSHOT_TIMEOUT_S,
     SCREEN_MAX_SIDE,
@@ -223,7 +224,10 @@ class PageComputerDriver:
         self._views += 1
 
     def opened(self, page: Page) -> None:
-        """A page was opened by one of these; it comes into view."""
+        """A page was opened by one of these; it comes into view, unless there are too many."""
+        if len(self._pages) > COMPUTER_PAGES_MAX:
+            self._happened.tell("The page opened one more page, which is not brought into view: ", page.url, ".")
+            return
         self._show(page)
         self._happened.tell("The page opened another one, which is in view now: ", page.url, ".")
 
