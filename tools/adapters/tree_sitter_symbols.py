@@ -46,16 +46,13 @@ def symbols_of(language: str, content: bytes) -> FileSymbols:
     loaded = _loaded(language)
     root = loaded.parser.parse(content).root_node
     found = _definitions(loaded.definitions, root, content)
-    if not found and root.type == "ERROR" and content.strip():
-        raise NotParsedError(f"is not valid {language.replace('_', '-')}")
     captures = tree_sitter.QueryCursor(loaded.references).captures(root)
+    if not found and not captures and root.has_error:
+        raise NotParsedError(f"is not valid {language.replace('_', '-')}")
     named = {each.name_start for each in found}
     used = {node.start_byte: node.end_byte for node in captures.get("ref", ()) if node.start_byte not in named}
     for node in captures.get("text", ()):
-        start = node.start_byte
-        used.update(
-            (start + word.start(), start + word.end()) for word in _WORD.finditer(content, start, node.end_byte)
-        )
+        used.update(word.span() for word in _WORD.finditer(content, node.start_byte, node.end_byte))
     return FileSymbols(
         definitions=_owned(found),
         references=_references(found, used, content),

@@ -54,6 +54,7 @@ _PYTHON_REFERENCES: Final = """
 (import_from_statement name: (aliased_import name: (dotted_name (identifier) @ref)))
 (import_from_statement module_name: (_) @import)
 (import_from_statement name: (dotted_name) @import)
+(import_from_statement name: (aliased_import name: (dotted_name) @import))
 (import_statement name: (dotted_name) @import)
 (import_statement name: (aliased_import name: (dotted_name) @import))
 """
@@ -63,6 +64,7 @@ _SCRIPT_DEFINITIONS: Final = """
 (function_declaration name: (identifier) @name) @function
 (generator_function_declaration name: (identifier) @name) @function
 (function_expression name: (identifier) @name) @function
+(class name: (_) @name) @class
 (method_definition name: (_) @name) @method
 (lexical_declaration (variable_declarator name: (identifier) @name
   value: [(arrow_function) (function_expression) (generator_function)]) @function)
@@ -72,7 +74,7 @@ _SCRIPT_DEFINITIONS: Final = """
 (program (variable_declaration (variable_declarator name: (identifier) @name) @constant))
 (program (export_statement (lexical_declaration (variable_declarator name: (identifier) @name) @constant)))
 (assignment_expression left: (member_expression property: (property_identifier) @name)
-  right: [(arrow_function) (function_expression) (class)]) @function
+  right: [(arrow_function) (function_expression !name) (class !name)]) @function
 (pair key: (property_identifier) @name value: [(arrow_function) (function_expression)]) @method
 """
 _SCRIPT_REFERENCES: Final = """
@@ -229,6 +231,10 @@ _C_DEFINITIONS: Final = """
 (translation_unit (declaration declarator: (init_declarator declarator: (identifier) @name)) @variable)
 (translation_unit (declaration declarator: (init_declarator
   declarator: (array_declarator declarator: (identifier) @name))) @variable)
+(translation_unit (declaration declarator: (init_declarator
+  declarator: (pointer_declarator declarator: (array_declarator declarator: (identifier) @name)))) @variable)
+(translation_unit (declaration declarator: (init_declarator
+  declarator: (pointer_declarator declarator: (identifier) @name))) @variable)
 (enumerator name: (identifier) @name) @constant
 """
 _C_REFERENCES: Final = """

@@ -19,11 +19,13 @@ class NotPlainError(ValueError):
 
 def symbols_as_plain(symbols: FileSymbols) -> list[Any]:
     """Definitions, references by their definition, imports."""
-    by_owner: dict[int, list[Any]] = {}
-    for reference in symbols.references:
-        by_owner.setdefault(reference.owner, []).extend((reference.name, reference.times))
     definitions: list[Any] = [value for each in symbols.definitions for value in each]
-    return [definitions, [[owner, *names] for owner, names in by_owner.items()], list(symbols.imports)]
+    by_owner: list[list[Any]] = []
+    for owner, name, times in symbols.references:
+        if not by_owner or by_owner[-1][0] != owner:
+            by_owner.append([owner])
+        by_owner[-1] += (name, times)
+    return [definitions, by_owner, list(symbols.imports)]
 
 
 def symbols_from_plain(plain: Any) -> FileSymbols:
