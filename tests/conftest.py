@@ -15,6 +15,8 @@ settings.register_profile("house", deadline=None, suppress_health_check=[HealthC
 settings.load_profile("house")
 
 
+collect_ignore = ["examples"]  # projects of their own; e2e/test_examples.py runs them as a user would
+
 _STATE = pytest.StashKey[Path]()
 
 

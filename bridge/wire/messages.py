@@ -131,7 +131,7 @@ def _has_too_many_values(body: bytes) -> bool:
 _BLANK: Final = " \t\r\n"
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\Z)|[{}\[\]]', re.DOTALL)
-_ID: Final = re.compile(rb'\s*:\s*(-?(?:0|[1-9]\d{0,17})(?![\d.eE])|"[^"\\\x00-\x1f\x80-\xff]{1,200}")')
+_ID: Final = re.compile(rb'\s*:\s*(-?(?:0|[1-9]\d{0,17})(?=\s*[,}])|"[^"\\\x00-\x1f\x80-\xff]{1,200}")')
 
 
 _TELLS_TEXT: Final = re.compile(rb'"method"\s*:\s*"textDocument/did(?:Open|Change)"')
