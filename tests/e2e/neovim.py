@@ -32,7 +32,7 @@ DEADLINE_S = 30.0
 
 _START_CLIENT = """
 local channel, server, root, flags, encodings = ...
-local command = server.port and vim.lsp.rpc.connect(server.host, server.port) or server
+local command = server.host and vim.lsp.rpc.connect(server.host, server.port) or server
 vim.g.harness_channel = channel
 vim.lsp.set_log_level('debug')
 local capabilities = vim.lsp.protocol.make_client_capabilities()
@@ -43,6 +43,7 @@ local function config()
     name = 'openbuffer',
     cmd = command,
     root_dir = root,
+    init_options = server.access_token and { openbuffer = { accessToken = server.access_token } } or nil,
     flags = flags,
     on_init = function() vim.rpcnotify(channel, 'ready') end,
     on_exit = function(code, signal) vim.rpcnotify(channel, 'exited', code, signal) end,
@@ -164,7 +165,7 @@ class Neovim:
         return self
 
     def start_client(self, server: list[str] | dict[str, Any], root: Path) -> None:
-        """Start the language client: with a command, or connected to ``{"host": ..., "port": ...}``."""
+        """Start the language client: with a command, or connected to ``{"host", "port", "access_token"}``."""
         self.ready.clear()
         self.client_exited.clear()
         self.lua(_START_CLIENT, self._nvim.channel_id, server, str(root), self._flags, self._encodings)

@@ -1,133 +1,132 @@
-"""Sessions as VS Code, Neovim and Emacs begin them, with pytest-lsp and a small editor in memory."""
+"""Sessions as every editor begins them, over stdio and over a socket: one suite for real Neovim and all presets."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import AsyncIterator  # noqa: TC003  pytest-lsp evaluates the annotations
-from pathlib import Path  # noqa: TC003  likewise
-from typing import Any
+import asyncio
+import os
+from typing import TYPE_CHECKING
 
 import pytest
-import pytest_lsp
+import pytest_asyncio
 from lsprotocol import types
-from pygls.protocol import default_converter
-from pytest_lsp import ClientServerConfig, LanguageClient, client_capabilities
-from pytest_lsp.client import register_lsp_features
+from pytest_lsp import client_capabilities
 
-from .raw_client import SERVER
+from .editor_desks import PRESETS, Desk, in_memory_editor, neovim_desk, preset_desk
+from .listening_server import listening
+from .raw_client import DEADLINE_S, SERVER
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from contextlib import AbstractAsyncContextManager
+    from pathlib import Path
+
+    from .listening_server import Listening
 
 TEXT = "first 😋 line\r\nsecond e\u0301 line\u2028still second\r\nthird 😋 end"
 
 
-class Editor(LanguageClient):
-    """Holds documents and applies edits to them, in the encoding that was agreed on."""
-
-    texts: dict[str, str]
-    versions: dict[str, int]
-    encoding: str
-    root: Path
-
-    def open(self, path: Path, text: str) -> str:
-        uri = path.as_uri()
-        self.texts[uri], self.versions[uri] = text, 1
-        item = types.TextDocumentItem(uri=uri, language_id="text", version=1, text=text)
-        self.text_document_did_open(types.DidOpenTextDocumentParams(item))
-        return uri
-
-    def type_over(self, uri: str, text: str) -> None:
-        self.texts[uri] = text
-        self.versions[uri] += 1
-        document = types.VersionedTextDocumentIdentifier(uri=uri, version=self.versions[uri])
-        whole = types.TextDocumentContentChangeWholeDocument(text)
-        self.text_document_did_change(types.DidChangeTextDocumentParams(document, [whole]))
-
-    def apply(self, params: types.ApplyWorkspaceEditParams) -> types.ApplyWorkspaceEditResult:
-        (change,) = params.edit.document_changes or ()
-        assert isinstance(change, types.TextDocumentEdit)
-        uri = change.text_document.uri
-        if change.text_document.version != self.versions[uri]:
-            return types.ApplyWorkspaceEditResult(applied=False)
-        for edit in reversed(change.edits):
-            assert isinstance(edit, types.TextEdit)
-            start, end = (self._offset(uri, position) for position in (edit.range.start, edit.range.end))
-            self.texts[uri] = self.texts[uri][:start] + edit.new_text + self.texts[uri][end:]
-        self.type_over(uri, self.texts[uri])
-        return types.ApplyWorkspaceEditResult(applied=True)
-
-    def _offset(self, uri: str, position: types.Position) -> int:
-        lines = re.split(r"(?<=\n)|(?<=\r)(?!\n)", self.texts[uri])
-        codec = {"utf-8": "utf-8", "utf-16": "utf-16-le", "utf-32": "utf-32-le"}[self.encoding]
-        unit = {"utf-8": 1, "utf-16": 2, "utf-32": 4}[self.encoding]
-        before = lines[position.line].encode(codec)[: position.character * unit].decode(codec)
-        return sum(map(len, lines[: position.line])) + len(before)
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-def editor() -> Editor:
-    client = Editor(converter_factory=default_converter)
-    client.texts, client.versions = {}, {}
-    register_lsp_features(client)
-
-    @client.feature(types.WORKSPACE_APPLY_EDIT)
-    def apply(params: types.ApplyWorkspaceEditParams) -> types.ApplyWorkspaceEditResult:
-        return client.apply(params)
-
-    return client
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("ws").resolve()
 
 
-@pytest_lsp.fixture(
-    config=ClientServerConfig(server_command=list(SERVER), client_factory=editor),
-    params=["visual-studio-code", "neovim@v0.11.0", "emacs"],
+@pytest_asyncio.fixture(
+    scope="module",
+    loop_scope="module",
+    params=[
+        *PRESETS,
+        "visual-studio-code@v1.65.2 over TCP",
+        pytest.param("Neovim", marks=pytest.mark.editor),
+        pytest.param("Neovim over TCP", marks=pytest.mark.editor),
+        pytest.param("Neovim over unix", marks=pytest.mark.editor),
+    ],
 )
-async def client(request: pytest.FixtureRequest, tmp_path: Path, lsp_client: LanguageClient) -> AsyncIterator[None]:
-    assert isinstance(lsp_client, Editor)
-    result = await lsp_client.initialize_session(
-        types.InitializeParams(
-            capabilities=client_capabilities(request.param),
-            workspace_folders=[types.WorkspaceFolder(uri=tmp_path.as_uri(), name="root")],
-        )
-    )
-    lsp_client.encoding = str(result.capabilities.position_encoding)
-    lsp_client.root = tmp_path
-    yield
-    await lsp_client.shutdown_session()
+async def desk(
+    request: pytest.FixtureRequest, root: Path, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Desk]:
+    """One editor for all tests, as its user would have it open all day."""
+    name, _, transport = request.param.partition(" over ")
+    home = tmp_path_factory.mktemp("home")
+
+    def opened(server: Listening | None = None) -> AbstractAsyncContextManager[Desk]:
+        return neovim_desk(home, root, server) if name == "Neovim" else preset_desk(name, root, server)
+
+    if not transport:
+        async with opened() as desk:
+            yield desk
+        return
+    home.chmod(0o700)
+    address = "127.0.0.1:0" if transport == "TCP" else f"unix:{home}/s"
+    async with listening(address) as server, opened(server) as desk:
+        yield desk
 
 
-async def call(client: Editor, name: str, arguments: dict[str, Any]) -> Any:
-    """By the command, which is all that some clients have."""
-    params = types.ExecuteCommandParams("openbuffer.callTool", [{"name": name, "arguments": arguments}])
-    return await client.workspace_execute_command_async(params)
-
-
-@pytest.mark.contract("B1", "B4")
-async def test_the_tools_are_there(client: Editor) -> None:
-    listed = await client.workspace_execute_command_async(types.ExecuteCommandParams("openbuffer.listTools", []))
-    assert {tool["name"] for tool in listed["tools"]} >= {"Read", "Write", "Edit", "Delete"}
-    answer = await client.protocol.send_request_async("openbuffer/listTools", {})
-    assert [tool.name for tool in answer.tools] == [tool["name"] for tool in listed["tools"]]
-
-
-@pytest.mark.contract("B4", "E8")
-async def test_an_unsaved_text_is_read_and_edited_in_the_clients_own_encoding(client: Editor) -> None:
-    path = client.root / "ä b.txt"
-    path.write_bytes(b"on disk\n")
-    uri = client.open(path, "on disk\n")
-    client.type_over(uri, TEXT)
-    assert "first 😋 line" in (await call(client, "Read", {"filePath": "ä b.txt"}))["data"]["output"]
-    expected = TEXT
-    for old, new in (("line\r\nsecond", "LINE\r\n2nd"), ("e\u0301", "é"), ("😋 end", "🦑 END\r\nmore")):
-        edited = await call(client, "Edit", {"filePath": str(path), "oldString": old, "newString": new})
+@pytest.mark.contract("B1", "B4", "E8")
+async def test_an_unsaved_text_is_read_edited_and_saved_as_in_any_other_editor(desk: Desk, root: Path) -> None:
+    assert set(await desk.tools()) >= {"Read", "Write", "Edit", "Delete", "Shell"}
+    path = root / f"ä b {len(os.listdir(root))}.txt"
+    path.write_bytes(b"on disk\r\n")
+    await desk.open(path)
+    await desk.type_all(path, TEXT)
+    assert "1\tfirst 😋 line" in (await desk.call("Read", {"filePath": path.name}))["data"]["output"]
+    expected = await desk.text(path)
+    for old, new in (("line\nsecond", "LINE\n2nd"), ("e\u0301", "é"), ("😋 end", "🦑 END\nmore")):
+        edited = await desk.call("Edit", {"filePath": str(path), "oldString": old, "newString": new})
         assert edited["data"]["success"] is True, edited
-        expected = expected.replace(old, new)
-        assert client.texts[uri] == expected
-    assert path.read_bytes() == b"on disk\n"
+        expected = expected.replace("\r\n", "\n").replace(old, new)
+        assert (await desk.text(path)).replace("\r\n", "\n") == expected
+    assert path.read_bytes() == b"on disk\r\n"
+    await desk.save(path)
+    told = await desk.call("Read", {"filePath": str(path)})
+    assert "in the open document, nothing unsaved" in told["data"]["output"]
+    assert path.read_bytes().decode().replace("\r\n", "\n").rstrip("\n") == expected
+
+
+@pytest.mark.contract("B2", "B4", "T6")
+async def test_a_cancelled_command_ends_and_the_session_goes_on(desk: Desk, root: Path) -> None:
+    call = await desk.begin("Shell", {"command": "echo $$ > new; mv new pid; sleep 300"})
+    async with asyncio.timeout(DEADLINE_S):
+        while not (root / "pid").exists():  # noqa: ASYNC110  a file of another process is no event
+            await asyncio.sleep(0.01)
+    pid = int((root / "pid").read_text())
+    (root / "pid").rename(root / "ended")
+    await desk.cancel(call)
+    async with asyncio.timeout(DEADLINE_S):
+        while exists(pid):  # noqa: ASYNC110  likewise
+            await asyncio.sleep(0.01)
+    listed = await desk.call("ListDir", {"path": "."})
+    assert "ended" in listed["data"]["output"]
+
+
+def exists(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
 
 
 @pytest.mark.contract("B4")
-async def test_a_call_reports_progress_under_the_clients_token(client: Editor) -> None:
-    (client.root / "a.txt").write_text("a\n")
-    client.progress_reports["mine"] = []
-    call = {"name": "Read", "arguments": {"filePath": "a.txt"}, "workDoneToken": "mine"}
-    answer = await client.workspace_execute_command_async(types.ExecuteCommandParams("openbuffer.callTool", [call]))
-    assert answer["isError"] is False
-    assert [value.kind for value in client.progress_reports["mine"]] == ["begin", "end"]
-    assert client.messages == []
+async def test_a_call_reports_progress_under_the_clients_token(root: Path) -> None:
+    (root / "a.txt").write_text("a\n")
+    client = in_memory_editor()
+    await client.start_io(*SERVER)
+    try:
+        await client.initialize_session(
+            types.InitializeParams(
+                capabilities=client_capabilities("visual-studio-code"),
+                workspace_folders=[types.WorkspaceFolder(uri=root.as_uri(), name="root")],
+            )
+        )
+        client.progress_reports["mine"] = []
+        call = {"name": "Read", "arguments": {"filePath": "a.txt"}, "workDoneToken": "mine"}
+        answer = await client.workspace_execute_command_async(types.ExecuteCommandParams("openbuffer.callTool", [call]))
+        assert answer["isError"] is False
+        assert [value.kind for value in client.progress_reports["mine"]] == ["begin", "end"]
+        assert client.messages == []
+        await client.shutdown_session()
+    finally:
+        await client.stop()
