@@ -33,6 +33,7 @@ class ClientFacts:
     position_encoding: PositionEncoding = "utf-16"
     applies_edits: bool = False
     is_neovim: bool = False
+    creates_progress: bool = False
     rich: RichCapabilities = field(default_factory=RichCapabilities)
     foreign_protocol_version: str = ""
     workspace_trusted: bool | None = None
@@ -59,6 +60,7 @@ def read_client_facts(params: object) -> ClientFacts:
         position_encoding=_encoding(_at(capabilities, "general", "positionEncodings")),
         applies_edits=_at(capabilities, "workspace", "applyEdit") is True,
         is_neovim=_at(fields, "clientInfo", "name") == "Neovim",
+        creates_progress=_at(capabilities, "window", "workDoneProgress") is True,
         rich=RichCapabilities() if foreign else _rich(openbuffer),
         foreign_protocol_version=foreign,
         workspace_trusted=_workspace_trusted(fields),
@@ -87,6 +89,8 @@ def _rich(openbuffer: object) -> RichCapabilities:
         save_document=_at(openbuffer, "saveDocument") is True,
         reload_document=_at(openbuffer, "reloadDocument") is True,
         withdraw_dialog=_at(openbuffer, "withdrawDialog") is True,
+        request_permission=_at(openbuffer, "requestPermission") is True,
+        ask_user=_at(openbuffer, "askUser") is True,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from lsprotocol import types as lsp
 from openbuffer.editor_access.errors import EditorLostError
@@ -10,7 +10,7 @@ from openbuffer.editor_access.errors import EditorLostError
 from .wire.jsonrpc import ConnectionLostError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from .wire.jsonrpc import BridgeProtocol
 
@@ -38,20 +38,37 @@ class EditorClient:
             raise EditorLostError(str(error)) from error
 
     async def ask(self, method: str, params: Mapping[str, Any]) -> Any:
-        """Send a request of ``client_requests`` and wait for its result.
+        """Send a request of ``client_requests``, or of LSP's with params of its form, and wait for its result.
 
         Raises:
             EditorLostError: the connection ended.
             JsonRpcException: the client answered with an error.
         """
+        typed = _TYPED.get(method)
         try:
-            return await self._protocol.send_request_async(method, params)
+            return await self._protocol.send_request_async(method, params if typed is None else typed(params))
         except ConnectionLostError as error:
             raise EditorLostError(str(error)) from error
 
     def tell(self, method: str, params: Mapping[str, Any]) -> None:
         """Send a notification of ``client_requests``."""
         self._protocol.send_notification(method, dict(params))
+
+
+def _message_params(params: Mapping[str, Any]) -> lsp.ShowMessageRequestParams:
+    actions = [lsp.MessageActionItem(action["title"]) for action in params["actions"]]
+    return lsp.ShowMessageRequestParams(lsp.MessageType(params["type"]), params["message"], actions)
+
+
+def _token_params(params: Mapping[str, Any]) -> lsp.WorkDoneProgressCreateParams:
+    return lsp.WorkDoneProgressCreateParams(params["token"])
+
+
+_TYPED: Final[Mapping[str, Callable[[Mapping[str, Any]], object]]] = {
+    lsp.WINDOW_SHOW_MESSAGE_REQUEST: _message_params,
+    lsp.WINDOW_WORK_DONE_PROGRESS_CREATE: _token_params,
+}
+"""What pygls takes in the form of its classes alone, as it does for every method that it knows."""
 
 
 def _edit_result(answer: object) -> lsp.ApplyWorkspaceEditResult | None:

@@ -9,6 +9,8 @@ those that it announced::
         editor.memory.type("/path/to/workspace/notes.txt", 0, "typed, not saved\n")
         answer = await editor.call_tool("Read", {"filePath": "notes.txt"})
 
+What its user is asked waits in ``client.prompts`` until they answer it (``Prompt.choose``, ``Prompt.answer``).
+
 Everything that the client tells goes out in the order in which it happened, and before the answer that follows it.
 What is absent on purpose: a clock of the user's. Every action of theirs is a call.
 """
@@ -122,7 +124,8 @@ class HeadlessEditor:
     def handlers(self) -> Mapping[str, RequestHandler]:
         """The answers to the server's requests, for a ``BridgeClient``."""
         asked = {method: partial(self._ask, method) for method in _announced(self._rich).values()}
-        return {lsp.WORKSPACE_APPLY_EDIT: self._apply_edit, **asked}
+        dialogs = {lsp.WINDOW_SHOW_MESSAGE_REQUEST: partial(self._ask, lsp.WINDOW_SHOW_MESSAGE_REQUEST)}
+        return {lsp.WORKSPACE_APPLY_EDIT: self._apply_edit, **dialogs, **asked}
 
     @property
     def announced(self) -> Mapping[str, Any]:
@@ -231,5 +234,7 @@ def _announced(rich: RichCapabilities) -> Mapping[str, str]:
         "saveDocument": (rich.save_document, rich_requests.SAVE_DOCUMENT),
         "reloadDocument": (rich.reload_document, rich_requests.RELOAD_DOCUMENT),
         "withdrawDialog": (rich.withdraw_dialog, rich_requests.WITHDRAW_DIALOG),
+        "requestPermission": (rich.request_permission, rich_requests.REQUEST_PERMISSION),
+        "askUser": (rich.ask_user, rich_requests.ASK_USER),
     }
     return {name: method for name, (announced, method) in can.items() if announced}

@@ -18,10 +18,14 @@ from openbuffer.tools.contract import ToolContext
 from openbuffer.tools.errors import ToolExecutionError
 from openbuffer.tools.support.disk_text import RootedDiskText
 
+from .approvals import LspApprovals
+from .asks import LspQuestions
+from .call_turn import CallTurn
 from .client_facts import ClientFacts
+from .dialogs import Dialogs
 from .limits import RUNNING_CALLS_MAX
-from .progress import WorkDoneProgress
 from .protocol import PROTOCOL_VERSION, CallCancelledError
+from .reporting import CREATE_PROGRESS, Reporting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
     from openbuffer.editor_access.lsp import LspClient
     from openbuffer.editor_access.port import EditorProvider
     from openbuffer.tools.contract import FunctionTool, ToolResult
+    from openbuffer.tools.ports import ProgressPort
 
     from .protocol import CallToolResult, ProgressToken, ToolCall, ToolError
     from .saves import Saves
@@ -71,9 +76,10 @@ class Session:
         self._send_progress = send_progress
         self._saves = saves
         self._executor: ToolExecutor | None = None
+        self._dialogs: Dialogs | None = None
+        self._reporting = Reporting(send_progress)
         # Fast: a free turn is taken without giving way, so that a call looks at the text before the next change of it.
         self._turns = anyio.Semaphore(RUNNING_CALLS_MAX, fast_acquire=True)
-        self._with_progress: dict[ProgressToken, anyio.CancelScope] = {}
 
     def begin(self, facts: ClientFacts) -> None:
         """The client has introduced itself."""
@@ -85,8 +91,14 @@ class Session:
                 facts.foreign_protocol_version,
                 PROTOCOL_VERSION,
             )
+        client = self._create_client(facts)
+        self._dialogs = Dialogs(client, facts.rich)
+        if facts.creates_progress:
+            self._reporting = Reporting(
+                self._send_progress, lambda token: client.ask(CREATE_PROGRESS, {"token": token})
+            )
         self.editor = LspEditor(
-            self._create_client(facts),
+            client,
             encoding=facts.position_encoding,
             is_neovim=facts.is_neovim,
             disk=RootedDiskText(facts.roots) if facts.roots else None,
@@ -137,31 +149,24 @@ class Session:
 
     def cancel_by_token(self, token: ProgressToken) -> None:
         """The user cancelled the call that reports under this token; unknown tokens are of no concern."""
-        scope = self._with_progress.get(token)
-        if scope is not None:
-            scope.cancel()
+        self._reporting.cancel(token)
 
     async def _run(self, call: ToolCall) -> tuple[ToolResult, bool]:
         """The result, and whether there are more tools than before."""
-        if call.token is None or call.token in self._with_progress:  # a token is good for one call at a time
-            return await self._in_turn(call, ToolContext())
-        progress = WorkDoneProgress(call.token, self._send_progress)
-        progress.begin(call.name[:100])
-        try:
-            with anyio.CancelScope() as scope:
-                self._with_progress[call.token] = scope
-                return await self._in_turn(call, ToolContext(progress=progress))
-            raise CallCancelledError
-        finally:
-            del self._with_progress[call.token]
-            progress.end()
+        with self._reporting.of(call.name, call.token) as progress:
+            async with CallTurn(self._turns, progress) as turn:
+                executor = self._assembled()
+                there = len(executor.tools)
+                result = await executor.call(call.name, call.arguments, self._context(turn, progress))
+                return result, len(executor.tools) > there
+        raise CallCancelledError
 
-    async def _in_turn(self, call: ToolCall, context: ToolContext) -> tuple[ToolResult, bool]:
-        async with self._turns:
-            executor = self._assembled()
-            there = len(executor.tools)
-            result = await executor.call(call.name, call.arguments, context)
-            return result, len(executor.tools) > there
+    def _context(self, turn: CallTurn, progress: ProgressPort | None) -> ToolContext:
+        """What a call brings along: where it reports, and who asks the user."""
+        assert self._dialogs is not None
+        return ToolContext(
+            progress=progress, approvals=LspApprovals(self._dialogs, turn), ask=LspQuestions(self._dialogs, turn)
+        )
 
     def _assembled(self) -> ToolExecutor:
         if not self.facts.roots:

@@ -8,13 +8,15 @@ this module; a test holds the two together.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any, Final, NotRequired, TypedDict
+from typing import Any, Final, Literal, NotRequired, TypedDict
 
 READ_DOCUMENT: Final = "openbuffer/readDocument"
 APPLY_EDIT: Final = "openbuffer/applyEdit"
 SAVE_DOCUMENT: Final = "openbuffer/saveDocument"
 RELOAD_DOCUMENT: Final = "openbuffer/reloadDocument"
 WITHDRAW_DIALOG: Final = "openbuffer/withdrawDialog"
+REQUEST_PERMISSION: Final = "openbuffer/requestPermission"
+ASK_USER: Final = "openbuffer/askUser"
 
 
 class ClientCapabilities(TypedDict):
@@ -26,6 +28,8 @@ class ClientCapabilities(TypedDict):
     saveDocument: NotRequired[bool]
     reloadDocument: NotRequired[bool]
     withdrawDialog: NotRequired[bool]
+    requestPermission: NotRequired[bool]
+    askUser: NotRequired[bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +41,8 @@ class RichCapabilities:
     save_document: bool = False
     reload_document: bool = False
     withdraw_dialog: bool = False
+    request_permission: bool = False
+    ask_user: bool = False
 
 
 class DocumentState(TypedDict):
@@ -93,6 +99,96 @@ class WithdrawDialogParams(TypedDict):
     """The parameters of the notification ``openbuffer/withdrawDialog``."""
 
     dialogId: str
+
+
+class PermissionTarget(TypedDict):
+    """What a plan is about; which members there are goes by ``kind``."""
+
+    kind: Literal["file", "command", "url"]
+    path: NotRequired[str]
+    access: NotRequired[str]
+    exists: NotRequired[bool]
+    command: NotRequired[str]
+    argv: NotRequired[Sequence[str]]
+    cwd: NotRequired[str]
+    confinedBy: NotRequired[str]
+    url: NotRequired[str]
+    host: NotRequired[str]
+    port: NotRequired[int]
+    method: NotRequired[str]
+    inSandbox: NotRequired[bool]
+
+
+class PermissionHunk(TypedDict):
+    """One region of a file that is replaced."""
+
+    startLine: int
+    before: str
+    after: str
+
+
+class PermissionChange(TypedDict):
+    """What a file will be, within bounds: ``isWhole`` tells whether ``hunks`` are all of it."""
+
+    path: str
+    kind: Literal["file", "link", "directory"]
+    hunks: Sequence[PermissionHunk]
+    hunkCount: int
+    removedLines: int
+    addedLines: int
+    beforeBytes: int | None
+    afterBytes: int | None
+    isWhole: bool
+    isCounted: bool
+    inSandbox: bool
+
+
+class RequestPermissionParams(TypedDict):
+    """The parameters of ``openbuffer/requestPermission``."""
+
+    dialogId: str
+    message: str
+    callId: str
+    tool: str
+    capabilities: Sequence[str]
+    reason: str
+    targets: Sequence[PermissionTarget]
+    change: NotRequired[PermissionChange]
+    arguments: NotRequired[str]
+    containment: NotRequired[str]
+    rules: Sequence[str]
+
+
+class RequestPermissionResult(TypedDict):
+    """The answer of ``openbuffer/requestPermission``."""
+
+    outcome: Literal["once", "session", "always", "no", "dismissed"]
+    reason: NotRequired[str]
+
+
+class UserOption(TypedDict):
+    """One of the answers that a question offers."""
+
+    label: str
+    description: NotRequired[str]
+
+
+class AskUserParams(TypedDict):
+    """The parameters of ``openbuffer/askUser``."""
+
+    dialogId: str
+    header: NotRequired[str]
+    text: str
+    options: Sequence[UserOption]
+    multiSelect: bool
+    freeText: bool
+
+
+class AskUserResult(TypedDict):
+    """The answer of ``openbuffer/askUser``."""
+
+    outcome: Literal["answered", "dismissed"]
+    values: NotRequired[Sequence[str]]
 
 
 def text_hash(text: str) -> str:

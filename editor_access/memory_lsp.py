@@ -16,6 +16,7 @@ from lsprotocol import types as lsp
 from lsprotocol.converters import get_converter
 
 from .client_requests import WITHDRAW_DIALOG, RichCapabilities
+from .memory_dialogs import Dialogs
 from .memory_making import edits_to_make
 from .memory_requests import OpenRequests, Prompt
 from .memory_rich import RichAnswers
@@ -44,7 +45,13 @@ PLAIN = RichCapabilities()
 """What a plain language client announces beyond LSP: nothing."""
 
 RICH = RichCapabilities(
-    read_document=True, apply_edit=True, save_document=True, reload_document=True, withdraw_dialog=True
+    read_document=True,
+    apply_edit=True,
+    save_document=True,
+    reload_document=True,
+    withdraw_dialog=True,
+    request_permission=True,
+    ask_user=True,
 )
 """Everything that a client can announce beyond LSP."""
 
@@ -88,6 +95,7 @@ class MemoryLanguageClient:
             make=self._make_json,
             on_handled=self._handled,
         )
+        self._dialogs = Dialogs(self._open_requests, capabilities=rich)
         editor.listen(self._telling)
 
     def connect(self, sink: LanguageServerSink) -> None:
@@ -148,7 +156,7 @@ class MemoryLanguageClient:
         return await self._answer(applied=applied, reason=reason)
 
     async def ask(self, method: str, params: Mapping[str, Any]) -> Any:
-        """Answer a request of ``client_requests``, of those that were announced.
+        """Answer a request of ``client_requests``, of those that were announced, or ``window/showMessageRequest``.
 
         Raises:
             EditorLostError: the connection is gone.
@@ -156,6 +164,8 @@ class MemoryLanguageClient:
         """
         self.asked.append((method, params))
         await self._arrived(holds=False)  # its own temperament says whether it does
+        if self._dialogs.takes(method):
+            return await self._dialogs.answer(method, params)
         return await self._rich.answer(method, params)
 
     def tell(self, method: str, params: Mapping[str, Any]) -> None:
@@ -163,6 +173,7 @@ class MemoryLanguageClient:
         self.asked.append((method, params))
         if method == WITHDRAW_DIALOG:
             self._rich.withdraw(params["dialogId"])
+            self._dialogs.withdraw(params["dialogId"])
 
     async def _arrived(self, *, holds: bool) -> None:
         self._open_requests.require_connection()

@@ -12,16 +12,26 @@ Reply: TypeAlias = Literal["yes", "no", "withdrawn"]
 
 
 class Prompt:
-    """A question to the user of the editor: may this be done? ``request`` holds the parameters of what it is about."""
+    """A question to the user of the editor: may this be done? ``request`` holds the parameters of what it is about.
+
+    ``chosen`` is what the user answered where a yes alone is no answer.
+    """
 
     def __init__(self, request: object) -> None:
         self.request = request
         self.reply: Reply | None = None
+        self.chosen: object = None
         self._answered = anyio.Event()
 
     def answer(self, *, yes: bool) -> None:
         """Click; the first answer counts."""
         self._close("yes" if yes else "no")
+
+    def choose(self, answer: object) -> None:
+        """Answer with this; the first answer counts."""
+        if self.reply is None:
+            self.chosen = answer
+        self._close("yes")
 
     def withdraw(self) -> None:
         """Close it, since nobody waits for the answer any more."""

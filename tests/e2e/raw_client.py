@@ -30,6 +30,9 @@ DEADLINE_S = 20.0
 
 Message = dict[str, Any]
 
+LATER: Any = object()
+"""What a handler of ``on_request`` returns for a request that the test answers, or nobody."""
+
 
 def frame(message: object) -> bytes:
     """One well-formed frame."""
@@ -45,7 +48,10 @@ class RawClient:
         self.received: list[Message] = []
         self.stderr = bytearray()
         self.on_request: dict[str, Callable[[Any], Any]] = {}
-        """Answers to the server's requests, by method; a raised exception becomes an error answer."""
+        """Answers to the server's requests, by method; a raised exception becomes an error answer.
+
+        What has none here is left for the test to answer, but for dialogs, which this client then does not know.
+        """
         self._ids = itertools.count(1)
         self._came = asyncio.Condition()
         self._reading = False
@@ -223,9 +229,15 @@ class RawClient:
     def _serve(self, message: Message) -> None:
         handler = self.on_request.get(message["method"])
         if handler is None:
+            if message["method"] == "window/showMessageRequest":
+                error = {"code": -32601, "message": "unknown"}
+                self.send({"jsonrpc": "2.0", "id": message["id"], "error": error})
             return
         try:
-            reply: Message = {"result": handler(message.get("params"))}
+            result = handler(message.get("params"))
+            if result is LATER:
+                return
+            reply: Message = {"result": result}
         except Exception as error:  # noqa: BLE001  whatever the test's handler raises is its answer
             reply = {"error": {"code": -32000, "message": str(error)}}
         self.send({"jsonrpc": "2.0", "id": message["id"], **reply})

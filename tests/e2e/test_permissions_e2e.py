@@ -117,8 +117,10 @@ async def test_what_is_asked_about_is_refused_without_anybody_and_done_once_by_c
     place.config.write_text('[permissions]\nask = ["Edit"]\n')
     edit = {"filePath": "fixed.txt", "oldString": "one", "newString": "two"}
     (served,) = await serve(place, [("Edit", edit)])
-    assert reason(served) == "ask"
-    assert "needs an approval and nobody can give one here: by the ask rule Edit" in served["error"]["message"]
+    assert reason(served) == "unavailable"
+    assert "(asked by the ask rule Edit" in served["error"]["message"]
+    assert "and nobody could be asked" in served["error"]["message"]
+    assert "the client does not answer window/showMessageRequest" in served["error"]["message"]
     refused = call(place, "Edit", edit)
     assert reason(refused) == "unavailable"
     assert "give --approve once" in refused["error"]["message"]
@@ -158,7 +160,7 @@ async def test_the_file_of_rules_is_out_of_reach_and_counts(place: Place) -> Non
         ("Write", {"filePath": "open.txt", "content": "new\n"}),
         ("Write", {"filePath": "fixed.txt", "content": "new\n"}),
     ]
-    assert [reason(answer) for answer in await serve(place, calls)] == ["deny", "", "ask"]
+    assert [reason(answer) for answer in await serve(place, calls)] == ["deny", "", "unavailable"]
     assert (place.root / "open.txt").read_text() == "new\n"
 
 

@@ -423,7 +423,7 @@ async def test_the_output_cannot_pass_for_what_is_told_of_it(root: Path) -> None
 
 
 @pytest.mark.contract("S1", "B2")
-async def test_the_last_line_is_reported_while_the_command_runs(root: Path) -> None:
+async def test_the_last_lines_are_reported_while_the_command_runs(root: Path) -> None:
     class Progress:
         def __init__(self) -> None:
             self.told: list[str] = []
@@ -437,10 +437,10 @@ async def test_the_last_line_is_reported_while_the_command_runs(root: Path) -> N
     async with anyio.create_task_group() as group:
         command = r"printf 'first\nsecond \n\n'; cat hold; printf '\r10%%\r20%%'"
         group.start_soon(lambda: shell(root, command, ToolContext(progress=progress)))
-        await until(lambda: "second" in progress.told)
-        assert progress.told[-1] == "second"
+        await until(lambda: "first \u23ce second" in progress.told)
+        assert progress.told[-1] == "first \u23ce second"
         await until_open_for_reading(root / "hold")
-    assert progress.told[-1] == "20%"
+    assert progress.told[-1] == "first \u23ce second \u23ce 20%"
 
 
 # --- the tool ------------------------------------------------------------------------------------------------------

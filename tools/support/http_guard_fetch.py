@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
     from ..contract import Admission, Target, UrlTarget
+    from ..ports import ProgressPort
     from .http_guard import Resolver
     from .http_guard_settings import WebSettings
 
@@ -95,6 +96,7 @@ class Fetching(Protocol):
         resolve: Resolver | None,
         admit: Admission,
         is_wanted: Callable[[str], bool],
+        progress: ProgressPort | None = None,
     ) -> Fetched:
         """See there."""
         ...
@@ -109,6 +111,7 @@ async def fetch(
     resolve: Resolver | None,
     admit: Admission,
     is_wanted: Callable[[str], bool],
+    progress: ProgressPort | None = None,
 ) -> Fetched:
     """Fetch what has been admitted. ``is_wanted`` says by the media type whether a body is read at all.
 
@@ -130,7 +133,7 @@ async def fetch(
         transport = GuardedTransport(settings, tls, resolve or system_resolver, received)
         timeout = httpx.Timeout(settings.timeout_s, connect=WEB_CONNECT_TIMEOUT_S)
         async with httpx.AsyncClient(transport=transport, trust_env=False, timeout=timeout) as client:
-            walk = _Walk(client, transport, received, settings, admit_untimed, is_wanted)
+            walk = _Walk(client, transport, received, settings, admit_untimed, is_wanted, progress)
             return await walk.follow(target, dict(headers))
     raise WebTimeoutError(
         f"{printable(target.url)}: not done within {settings.timeout_s:g} seconds, and given up. Try again later, or "
@@ -147,7 +150,9 @@ class _Walk:
         settings: WebSettings,
         admit: Admission,
         is_wanted: Callable[[str], bool],
+        progress: ProgressPort | None,
     ) -> None:
+        self._progress = progress
         self._client = client
         self._transport = transport
         self._received = received
@@ -253,6 +258,7 @@ class _Walk:
         self._received.expect(self._settings.max_bytes + _FRAMING_BYTES, str(too_large))
         async for piece in _decompressed(shown, response):
             answer.body += piece
+            self._tell(response.num_bytes_downloaded, size)
             if len(answer.body) > most:
                 if not failed:
                     raise too_large
@@ -260,6 +266,16 @@ class _Walk:
                 answer.is_whole = False
                 break
         return answer
+
+    def _tell(self, came: int, size: str) -> None:
+        """Report how much of a body has come; ``size`` is the header that may tell how much there is."""
+        if self._progress is None:
+            return
+        whole = int(size[:20]) if size.isascii() and size.isdigit() else 0
+        if whole:
+            self._progress.report(f"{came} of {whole} bytes have come", percentage=min(100, came * 100 // whole))
+        else:
+            self._progress.report(f"{came} bytes have come")
 
 
 @dataclass(slots=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
+
+from .output_tail import OutputTail
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -11,19 +13,18 @@ if TYPE_CHECKING:
 
     from ..ports import ArtifactRef, ArtifactStore, ArtifactWriter, ProgressPort
 
-_PROGRESS_BYTES: Final = 400
-
 
 class KeptOutput:
     """Holds back as much as is shown anyway, so that most commands never make a file; the rest goes on at once.
 
-    ``progress`` is told the line that was written last.
+    ``progress`` is told the lines that were written last.
     """
 
     def __init__(self, store: ArtifactStore | None, shown_bytes: int, progress: ProgressPort | None) -> None:
         self._store = store
         self._shown_bytes = shown_bytes
         self._progress = progress
+        self._tail = OutputTail()
         self._held = bytearray()
         self._writer: ArtifactWriter | None = None
 
@@ -46,8 +47,8 @@ class KeptOutput:
             self._writer.discard()
 
     def _take(self, data: bytes) -> None:
-        if self._progress is not None and (line := _last_line(data)):
-            self._progress.report(line)
+        if self._progress is not None and (lines := self._tail.feed(data)):
+            self._progress.report(lines)
         if self._writer is not None:
             self._writer.write(data)
         elif self._store is not None:
@@ -61,8 +62,3 @@ class KeptOutput:
             self._writer.write(bytes(self._held))
             self._held.clear()
         return self._writer
-
-
-def _last_line(data: bytes) -> str:
-    text = data[-_PROGRESS_BYTES:].decode("utf-8", "ignore")
-    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "")
