@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from openbuffer.tools.adapters.artifact_files import ArtifactDirectory
+from openbuffer.tools.adapters.asks import HeadlessAsks
 from openbuffer.tools.adapters.sqlite_log import LogSession, SqliteEventLog
 from openbuffer.tools.config import ToolConfig
 from openbuffer.tools.executor import SandboxedToolExecutor, create_tool_executor
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _DAY_S: Final = 24 * 60 * 60
+_NOBODY_IS_ASKED: Final = "questions go to the editor that a session belongs to, and here is none"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +122,7 @@ def assemble(
         tasks=tasks,
         web=live_web(settings),
         web_search=search_provider(settings, os.environ, tell=tell),
+        ask=HeadlessAsks(how=_NOBODY_IS_ASKED),  # a client's call brings a port of its own, which comes before it
         artifacts=ArtifactDirectory(str(directories.artifacts), max_age_s=settings.first.log.days * _DAY_S),
         file_max_bytes=limits["file_max_bytes"],
         read_output_max_bytes=limits["read_output_max_bytes"],
