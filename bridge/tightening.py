@@ -21,6 +21,8 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from openbuffer.tools.contract import Capability
+
 from . import config_values as values
 from .config_reading import read_layer
 
@@ -131,6 +133,7 @@ STRICTEST: Final[Mapping[str, Any]] = {
     "sandbox.excluded_commands": (),
     "sandbox.auto_allow": False,
     "commands.pass_environment": (),
+    "permissions.default": dict.fromkeys(Capability, "deny"),
     "web.enabled": False,
     "web.allowed_hosts": (),
     "web.allowed_ports": (),

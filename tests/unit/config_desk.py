@@ -81,6 +81,11 @@ def _inside(after: tuple[str, ...], before: tuple[str, ...]) -> bool:
     return all(any(f"{path}/".startswith(f"{each}/") for each in before) for path in after)
 
 
+def _stricter(after: Mapping[str, str], before: Mapping[str, str]) -> bool:
+    order = ("allow", "ask", "deny")
+    return all(order.index(after[name]) >= order.index(before[name]) for name in Capability)
+
+
 NO_LOOSER: Mapping[str, Callable[[Any, Any], bool]] = {
     **dict.fromkeys(VALUES, _same),  # what is nobody's but the user's stays as it is
     "sandbox.enabled": operator.ge,
@@ -93,6 +98,7 @@ NO_LOOSER: Mapping[str, Callable[[Any, Any], bool]] = {
     "permissions.deny": _more,
     "permissions.ask": _more,
     "permissions.allow": _fewer,
+    "permissions.default": _stricter,
     "web.enabled": operator.le,
     "web.allowed_hosts": _fewer,
     "web.allowed_ports": _fewer,

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openbuffer.bridge import settings as settings_module
+from openbuffer.bridge import settings_layers
 from openbuffer.bridge.config import ConfigError
 from openbuffer.bridge.config_file import Reading
+from openbuffer.bridge.editor_settings import EditorSaid, EditorSettings
 from openbuffer.bridge.settings import LiveSettings
 from openbuffer.sandbox.settings import SandboxSettings
 
@@ -73,8 +74,8 @@ def test_what_did_not_change_is_not_parsed_again(desk: Desk, monkeypatch: pytest
     desk.user("[sandbox]\nenabled = true\n")
     desk.workspace("[sandbox]\nnetwork = false\n")
     settings = desk.open()
-    monkeypatch.setattr(settings_module, "parse_layer", None)
-    monkeypatch.setattr(settings_module, "tables_of", None)
+    monkeypatch.setattr(settings_layers, "parse_layer", None)
+    monkeypatch.setattr(settings_layers, "tables_of", None)
     assert settings.sandbox() is settings.sandbox()
 
 
@@ -147,6 +148,67 @@ def test_what_is_understood_of_a_workspace_file_counts_beside_what_it_asked_for_
     assert settings.sandbox() == SandboxSettings(enabled=True, network=True, auto_allow=True)
 
 
+def editor(desk: Desk, trusted: bool | None, **said: Any) -> tuple[LiveSettings, EditorSettings]:
+    told = EditorSettings(EditorSaid(said, trusted))
+    return desk.open(editor=told), told
+
+
+@pytest.mark.contract("X5", "B7")
+def test_an_editor_in_a_trusted_workspace_counts_over_the_file_and_follows_what_it_says(desk: Desk) -> None:
+    desk.user("[sandbox]\nenabled = true\ndeny_read = ['/k']\n")
+    settings, told = editor(desk, True, sandbox={"enabled": False, "deny_read": ["/e"]})
+    assert settings.sandbox() == SandboxSettings(deny_read=("/e",))
+    mark = settings.mark()
+    told.changed({"sandbox": {"network": True}})
+    assert settings.mark() != mark
+    assert settings.sandbox() == SandboxSettings(enabled=True, network=True, deny_read=("/k",))
+    desk.workspace("[sandbox]\nnetwork = false\n")
+    assert settings.sandbox() == SandboxSettings(enabled=True, deny_read=("/k",))
+    assert settings.effective().origins["sandbox.network"] == ("the editor's settings", str(desk.own))
+    assert desk.told == []
+
+
+@pytest.mark.contract("X5", "B7")
+def test_what_a_trusted_editor_says_that_turns_bad_loosens_nothing(desk: Desk) -> None:
+    settings, told = editor(desk, True, sandbox={"enabled": True, "deny_read": ["/e"]}, permissions={"default": "ask"})
+    told.changed({"sandbox": {"enabled": "yes", "deny_read": "/e", "network": 1}, "permissions": {"default": 1}})
+    assert settings.sandbox() == SandboxSettings(enabled=True, deny_read=("/e",))
+    assert set(settings.permissions().without_rules.values()) == {"deny"}  # type: ignore[union-attr]  # a mapping here
+    assert len(desk.told) == 4
+    told.changed("nothing")
+    assert settings.sandbox() == SandboxSettings(enabled=True, deny_read=("/e",))
+    assert desk.told[-1].endswith("what they said before holds until that is put right")
+    told.changed({})
+    assert settings.sandbox() == SandboxSettings()
+
+
+@pytest.mark.contract("X5", "B7")
+@pytest.mark.parametrize("trusted", [False, None])
+def test_an_editor_without_trust_tightens_and_what_it_asked_for_holds_while_it_is_not_understood(
+    desk: Desk, trusted: bool | None
+) -> None:
+    desk.user("[sandbox]\nnetwork = true\nauto_allow = true\nenabled = true\n")
+    settings, told = editor(desk, trusted, sandbox={"network": False, "enabled": False})
+    assert settings.sandbox() == SandboxSettings(enabled=True, auto_allow=True)
+    told.changed({"sandbox": {"network": "no", "auto_allow": False}})
+    assert settings.sandbox() == SandboxSettings(enabled=True)
+    told.changed(None)
+    assert settings.sandbox() == SandboxSettings(enabled=True, network=True, auto_allow=True)
+    assert [sentence.partition(": ")[2] for sentence in desk.told] == [
+        "sandbox.enabled = false would loosen the user's settings and does not count",
+        "sandbox.network must be true or false, not 'no'",
+    ]
+
+
+@pytest.mark.contract("X5")
+def test_the_environment_counts_from_the_start_and_one_that_cannot_be_used_is_an_error(desk: Desk) -> None:
+    desk.user("[sandbox]\nnetwork = true\n")
+    settings = desk.open(variables={"OPENBUFFER_SANDBOX_NETWORK": "false", "OPENBUFFER_SANDBOX_ENABLED": "true"})
+    assert settings.sandbox() == SandboxSettings(enabled=True)
+    with pytest.raises(ConfigError, match=r"the environment: sandbox\.enabled must be true or false"):
+        desk.open(variables={"OPENBUFFER_SANDBOX_ENABLED": "1"})
+
+
 @pytest.mark.contract("S7")
 @pytest.mark.parametrize("way", [*BROKEN, "not there any more"])
 def test_the_users_file_that_is_spoilt_keeps_what_it_said_and_that_is_told(desk: Desk, way: str) -> None:
@@ -197,12 +259,12 @@ def test_the_users_file_in_the_workspace_is_not_a_workspaces_file(desk: Desk) ->
 @pytest.mark.contract("S7")
 def test_a_file_that_is_being_saved_is_waited_for(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """An editor empties the file and fills it again, or takes it away and puts another there."""
-    monkeypatch.setattr(settings_module, "SETTLED_S", 0.001)
+    monkeypatch.setattr(settings_layers, "SETTLED_S", 0.001)
     whole, more = Reading(b"[sandbox]\nenabled = true\n"), Reading(b"[sandbox]\nenabled = true\nnetwork = true\n")
     for moment in (Reading(b""), Reading(), Reading(b"[sandbox]\n")):
         desk.file.touch()
         os.utime(desk.file)
-        monkeypatch.setattr(settings_module, "_is_old", lambda *_: False)
+        monkeypatch.setattr(settings_layers, "_is_old", lambda *_: False)
         readings = iter([whole, whole, whole, moment, more, more])
         settings = desk.open(read=lambda _file, readings=readings: next(readings))
         assert settings.sandbox() == SandboxSettings(enabled=True, network=True)
@@ -210,7 +272,7 @@ def test_a_file_that_is_being_saved_is_waited_for(desk: Desk, monkeypatch: pytes
 
 
 def test_a_file_that_never_holds_still_is_taken_in_the_end(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settings_module, "SETTLED_S", 0.0001)
-    monkeypatch.setattr(settings_module, "_is_old", lambda *_: False)
+    monkeypatch.setattr(settings_layers, "SETTLED_S", 0.0001)
+    monkeypatch.setattr(settings_layers, "_is_old", lambda *_: False)
     texts = (Reading(b"#" * length) for length in range(1000))
     assert desk.open(read=lambda _file: next(texts)).sandbox() == SandboxSettings()
