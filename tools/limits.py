@@ -316,7 +316,7 @@ RETRIEVAL_SIGNATURE_MAX_CHARS: Final = 100
 """Of the beginning of a definition, what is kept and shown."""
 
 RETRIEVAL_FILE_TIMEOUT_S: Final = 2.0
-RETRIEVAL_BATCH_TIMEOUT_S: Final = 10.0
+RETRIEVAL_BATCH_TIMEOUT_S: Final = 4.0
 """How long one file, and some dozens together, may take to be parsed; a file that takes longer is named."""
 
 RETRIEVAL_HANGS_MAX: Final = 8
