@@ -8,12 +8,12 @@ gives a new lease. All of it is used from one event loop: between two awaits not
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, Literal, TypeAlias, TypeVar
 
 import anyio
 import anyio.lowlevel
 
-from .errors import RestoreError, WorkerWithdrawnError
+from .errors import RestoreError, SandboxError, WorkerWithdrawnError, in_words
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -30,6 +30,36 @@ class _Lease(Generic[W]):
 
     worker: W
     waiting: set[anyio.CancelScope] = field(default_factory=set[anyio.CancelScope])
+
+
+class _Outcome(Generic[T]):
+    """What became of one call of a provider's."""
+
+    def __init__(self) -> None:
+        self.answers: list[T] = []
+        self.failure: Exception | None = None
+
+    async def come(self, call: Callable[[], Awaitable[T]]) -> None:
+        """Call it in a task of its own: a cancellation of its own making is not taken for one of the caller's there."""
+
+        async def work() -> None:
+            try:
+                self.answers.append(await call())
+            except Exception as error:  # noqa: BLE001  it is raised below, unless it is nobody's any more
+                self.failure = error
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(work)
+
+    def answer(self) -> T:
+        """What it answered; raises what it raised."""
+        if self.failure is not None:
+            raise self.failure
+        if not self.answers:
+            raise SandboxError(
+                "the sandbox's provider cancelled the call by itself; what was asked for may have been done or not"
+            )
+        return self.answers[0]
 
 
 class Authority(Generic[W]):
@@ -56,23 +86,18 @@ class Authority(Generic[W]):
         lease = self._lease
         if lease is None:
             raise _withdrawn(self.state)
-        answers: list[T] = []
-        failure: Exception | None = None
+        outcome: _Outcome[T] = _Outcome()
         with anyio.CancelScope() as scope:
             lease.waiting.add(scope)
             try:
-                answers.append(await call(lease.worker))
-            except Exception as error:  # noqa: BLE001  it is raised below, unless it is nobody's any more
-                failure = error
+                await outcome.come(lambda: call(lease.worker))
             finally:
                 lease.waiting.discard(scope)
         # A provider that turned a cancellation into an error or an answer of its own does not undo it.
         await anyio.lowlevel.checkpoint_if_cancelled()
         if self._lease is not lease:
-            raise _late() from failure
-        if failure is not None:
-            raise failure
-        return answers[0]
+            raise _late() from outcome.failure
+        return outcome.answer()
 
     async def replace(self, make: Callable[[], Awaitable[W]], *, timeout_s: float) -> None:
         """Withdraw the worker at once, and lease out the one that ``make`` gives. A later call supersedes this one.
@@ -82,22 +107,22 @@ class Authority(Generic[W]):
         """
         attempt = anyio.CancelScope(deadline=anyio.current_time() + timeout_s)
         self._withdraw(attempt)
-        made: list[W] = []
-        failure: Exception | None = None
+        outcome: _Outcome[W] = _Outcome()
         try:
             with attempt:
-                try:
-                    made.append(await make())
-                except Exception as error:  # noqa: BLE001  it is raised below, as what it means for the restore
-                    failure = error
+                await outcome.come(make)
             # What came although this call was cancelled opens nothing: nobody would know that it is open.
             await anyio.lowlevel.checkpoint_if_cancelled()
             if self._attempt is not attempt:
-                raise _superseded() from failure
-            if not made:
-                raise _failed(failure, timeout_s) from failure
-            self.last_worker = made[0]
-            self._lease = _Lease(made[0])
+                raise _superseded() from outcome.failure
+            if not outcome.answers and attempt.cancelled_caught and outcome.failure is None:
+                raise _too_slow(timeout_s)
+            try:
+                made = outcome.answer()
+            except Exception as failure:
+                raise _failed(failure) from failure
+            self.last_worker = made
+            self._lease = _Lease(made)
         finally:
             if self._attempt is attempt:
                 self._attempt = None
@@ -117,13 +142,14 @@ def _superseded() -> RestoreError:
     )
 
 
-def _failed(failure: Exception | None, timeout_s: float) -> RestoreError:
+def _too_slow(timeout_s: float) -> RestoreError:
+    return RestoreError(f"the restore took longer than {timeout_s:g} s; {_CLOSED}", reason="timeout")
+
+
+def _failed(failure: Exception) -> RestoreError:
     if isinstance(failure, RestoreError):
         return failure
-    closed = "the sandbox stays closed until a restore succeeds"
-    if failure is None:
-        return RestoreError(f"the restore took longer than {timeout_s:g} s; {closed}", reason="timeout")
-    return RestoreError(f"the restore failed ({type(failure).__name__}: {failure}); {closed}", reason="failed")
+    return RestoreError(f"the restore failed ({in_words(failure)}); {_CLOSED}", reason="failed")
 
 
 def _withdrawn(state: AuthorityState) -> WorkerWithdrawnError:
@@ -144,3 +170,6 @@ def _late() -> WorkerWithdrawnError:
         "again",
         reason="late",
     )
+
+
+_CLOSED: Final = "the sandbox stays closed until a restore succeeds"

@@ -7,7 +7,7 @@ worker to a restore: whoever owns the execution does.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
 
 import anyio
 
@@ -23,8 +23,9 @@ from .errors import (
     SandboxNotDirectoryError,
     SandboxNotTextError,
     SnapshotNotFoundError,
+    in_words,
 )
-from .exit_codes import exit_code_of_exception, exit_code_of_result, tells_exit_code
+from .exit_codes import attribute, exit_code_of_exception, exit_code_of_result, tells_exit_code
 from .file_content import decode_text, encode_text, file_error, not_a_file, require_whole, too_large
 from .limits import (
     BLOCKING_CALLS_MAX,
@@ -209,8 +210,9 @@ class E2BSandboxClient:
             SnapshotNotFoundError: the reference names none; nothing was changed.
             RestoreError: it did not succeed.
         """
-        if not snapshot.id.strip():
-            raise SnapshotNotFoundError("the reference of the snapshot is empty; nothing was changed")
+        identity = cast("object", snapshot.id)
+        if not isinstance(identity, str) or not identity.strip():
+            raise SnapshotNotFoundError("the reference of the snapshot names none; nothing was changed")
         maker = self._maker(self._authority.last_worker)
         if maker is None:
             raise absent_operation("restore")
@@ -244,7 +246,7 @@ class E2BSandboxClient:
         try:
             answer = await self._call(method)
         except Exception as error:
-            raise SandboxError(f"the sandbox made no snapshot that could be used: {_words(error)}") from error
+            raise SandboxError(f"the sandbox made no snapshot that could be used: {in_words(error)}") from error
         return SnapshotRef(_reference(answer))
 
     async def _run_captured(self, sandbox: E2BSandbox, command: Command) -> RunResult:
@@ -347,9 +349,9 @@ class E2BSandboxClient:
         except Exception as error:
             if _is_timeout(error):
                 raise SandboxError(
-                    f"{path}: no answer in time ({_words(error)}); whether it was {done} is not known"
+                    f"{path}: no answer in time ({in_words(error)}); whether it was {done} is not known"
                 ) from error
-            raise file_error(path, done, _words(error)) from error
+            raise file_error(path, done, in_words(error)) from error
 
     async def _call(self, method: Callable[..., Any], *args: Any, **named: Any) -> Any:
         return await call(method, *args, limiter=self._limiter, **named)
@@ -370,7 +372,7 @@ def _is_text(answer: str) -> bool:
 def _reference(answer: object) -> str:
     told: object = answer
     if not isinstance(answer, str):
-        told = next((value for name in _REFERENCE_NAMES if (value := getattr(answer, name, None)) is not None), None)
+        told = next((value for name in _REFERENCE_NAMES if (value := attribute(answer, name)) is not None), None)
     if not isinstance(told, str) or not told.strip():
         raise SandboxAnswerError(f"the sandbox gave {type(answer).__name__} for a snapshot, which names none")
     return told
@@ -381,7 +383,7 @@ def _line_end(exit_code: int, ended: object) -> LineEnd:
 
 
 def _stream(ended: object, name: str) -> str:
-    text = getattr(ended, name, None)
+    text = attribute(ended, name)
     if text is None:
         return ""
     if not isinstance(text, str):
@@ -392,15 +394,11 @@ def _stream(ended: object, name: str) -> str:
 def _run_failure(error: Exception, command: Command) -> SandboxError:
     if _is_timeout(error):
         return CommandTimeoutError(
-            f"the command did not end within {command.timeout_s:g} s ({_words(error)}); it may still run there"
+            f"the command did not end within {command.timeout_s:g} s ({in_words(error)}); it may still run there"
         )
-    return SandboxError(f"the sandbox did not run the command to a known end: {_words(error)}")
+    return SandboxError(f"the sandbox did not run the command to a known end: {in_words(error)}")
 
 
 def _is_timeout(error: Exception) -> bool:
     # By the name alone for the provider's own: its subclasses mean that the sandbox is gone or out of reach.
     return isinstance(error, TimeoutError) or type(error).__name__ == "TimeoutException"
-
-
-def _words(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"[:1_000]

@@ -26,7 +26,7 @@ SandboxError
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from .manifest_result import ManifestResult
@@ -154,3 +154,15 @@ class SandboxFileTooLargeError(SandboxFileError):
 
 class SandboxNotTextError(SandboxFileError):
     """It is not UTF-8, or the provider gives text only and has put something else in place of what is not."""
+
+
+def in_words(error: BaseException) -> str:
+    """The class of an error of somebody else's and what it says, cut; of one that cannot say anything, the class."""
+    try:
+        said = str(error)
+    except Exception:  # noqa: BLE001  whatever keeps it from saying something
+        said = ""
+    return f"{type(error).__name__}: {said}"[:_WORDS_MAX_CHARS] if said else type(error).__name__
+
+
+_WORDS_MAX_CHARS: Final = 1_000

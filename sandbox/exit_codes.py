@@ -112,11 +112,16 @@ def _holds(holder: object, name: str) -> bool:
     return _attribute(holder, name) is not _ABSENT
 
 
-def _attribute(holder: object, name: str) -> object:
+def attribute(holder: object, name: str, absent: object = None) -> object:
+    """What the holder has by this name; None where that cannot be read, ``absent`` where it is not there."""
     try:
-        return getattr(holder, name, _ABSENT)
+        return getattr(holder, name, absent)
     except Exception:  # noqa: BLE001  an attribute that cannot be read tells nothing, whatever it raises
         return None
+
+
+def _attribute(holder: object, name: str) -> object:
+    return attribute(holder, name, _ABSENT)
 
 
 def _conflicting(words: str) -> ExitCodeError:

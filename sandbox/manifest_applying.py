@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import anyio.to_thread
 
-from .errors import HostFileError, ManifestFailedError, SandboxError
+from .errors import HostFileError, ManifestFailedError, SandboxError, in_words
 from .exit_codes import exit_code_of_result
 from .manifest import Directory, GitRepository
 from .manifest_git import clone_line, is_commit_id
@@ -219,7 +219,7 @@ class ManifestApplication:
 
 def foreign(error: Exception) -> SandboxError:
     """What is no error of the port's, as one: of this host's files, or of a client of somebody else's."""
-    return SandboxError(f"{type(error).__name__}: {error}"[:_WORDS_MAX_CHARS])
+    return SandboxError(in_words(error))
 
 
 def _is_small(step: Step) -> bool:

@@ -266,6 +266,60 @@ async def test_a_piece_of_output_is_text() -> None:
         await client.run(command())
 
 
+@pytest.mark.contract("S5", "T6")
+async def test_a_call_that_its_provider_cancelled_by_itself_is_an_error_and_no_cancellation() -> None:
+    class Cancelling:
+        def __init__(self, *, blocks: bool) -> None:
+            self.blocks = blocks
+
+        def __call__(self, *_arguments: Any, **_named: Any) -> Any:
+            if self.blocks:
+                raise asyncio.CancelledError
+            return self.cancelled()
+
+        async def cancelled(self) -> None:
+            raise asyncio.CancelledError
+
+    for method in (Cancelling(blocks=True), Cancelling(blocks=False)):
+        made = sandbox(snapshot=method, reconnect=method)
+        made.commands.run = made.files.write = method
+        client = E2BSandboxClient(made)
+        for call in (client.run(command()), client.write_file("/x", "y"), client.stat("/x"), client.snapshot()):
+            with pytest.raises(SandboxError, match="cancelled the call by itself"):
+                await call
+        with pytest.raises(RestoreError, match="cancelled the call by itself") as caught:
+            await client.restore(SnapshotRef("old"))
+        assert (caught.value.reason, client.state) == ("failed", "restore_failed")
+
+
+@pytest.mark.contract("S5")
+async def test_errors_and_objects_that_cannot_say_anything_are_told_by_their_class() -> None:
+    class Unspeakable(Exception):  # noqa: N818  the shape of a provider's
+        def __str__(self) -> str:
+            raise RuntimeError("no words")
+
+    class Unreadable:
+        def __getattr__(self, name: str) -> object:
+            raise RuntimeError(name)
+
+    def fails(*_arguments: Any, **_named: Any) -> Any:
+        raise Unspeakable
+
+    made = sandbox(snapshot=fails, reconnect=fails)
+    made.commands.run = fails
+    client = E2BSandboxClient(made)
+    for call in (client.run(command()), client.stat("/x"), client.snapshot(), client.restore(SnapshotRef("old"))):
+        with pytest.raises(SandboxError, match="Unspeakable"):
+            await call
+    with pytest.raises(SandboxAnswerError, match="names none"):
+        await E2BSandboxClient(sandbox(snapshot=Unreadable, reconnect=fails)).snapshot()
+    for reference in (SnapshotRef(5), SnapshotRef(None)):  # type: ignore[arg-type]  that is what the test is about
+        client = E2BSandboxClient(sandbox(reconnect=fails))
+        with pytest.raises(SnapshotNotFoundError):
+            await client.restore(reference)
+        assert client.state == "open"
+
+
 # --- files -----------------------------------------------------------------------------------------------------------
 
 

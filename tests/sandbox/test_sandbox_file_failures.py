@@ -376,9 +376,15 @@ async def test_a_restore_between_the_two_steps_outdates_the_plan_where_the_file_
 class Worker:
     """A sandbox object in memory with one file; its methods give way to nobody, so that a test says who is next."""
 
-    def __init__(self, content: bytes, when_read: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        content: bytes,
+        when_read: Callable[[], None] = lambda: None,
+        when_written: Callable[[], None] = lambda: None,
+    ) -> None:
         self.content = content
         self.when_read = when_read
+        self.when_written = when_written
         self.commands = self
         self.files = self
 
@@ -391,22 +397,35 @@ class Worker:
         return self.content
 
     async def write(self, _path: str, data: bytes) -> None:
+        self.when_written()
         await anyio.lowlevel.checkpoint()
         self.content = data
 
 
 @pytest.mark.contract("S5", "T12")
-async def test_a_restore_right_after_the_last_look_never_gets_the_change_that_was_made_for_the_state_before() -> None:
+@pytest.mark.parametrize("moment", ["at the last look", "between the look and the request", "at the request"])
+async def test_a_restore_around_the_last_look_never_gets_the_change_that_was_made_for_the_state_before(
+    moment: str,
+) -> None:
     reads: list[None] = []
     begin = anyio.Event()
+
+    def at(now: str) -> None:
+        if now == moment:
+            begin.set()
 
     def read() -> None:
         reads.append(None)
         if len(reads) == 2:
-            begin.set()
+            at("at the last look")
 
-    old, new = Worker(b"old\n", read), Worker(b"of the checkpoint\n")
-    client = E2BSandboxClient(old, checkpoint_factory=lambda _checkpoint: new)
+    class Client(E2BSandboxClient):
+        async def write_bytes(self, path: str, content: bytes) -> None:
+            at("between the look and the request")
+            await super().write_bytes(path, content)
+
+    old, new = Worker(b"old\n", read, lambda: at("at the request")), Worker(b"of the checkpoint\n")
+    client = Client(old, checkpoint_factory=lambda _checkpoint: new)
     results: list[InvocationResult] = []
 
     async def restore() -> None:
@@ -421,8 +440,12 @@ async def test_a_restore_right_after_the_last_look_never_gets_the_change_that_wa
         group.start_soon(change)
     (result,) = results
     assert new.content == b"of the checkpoint\n"
-    assert UNKNOWN in str(result.error)
     assert "a restore took the sandbox away before it had answered" in str(result.error)
+    if moment == "at the last look":
+        assert "nothing was changed" in str(result.error)
+        assert old.content == b"old\n"
+    else:
+        assert UNKNOWN in str(result.error)
 
 
 # --- cancelling ----------------------------------------------------------------------------------------------------

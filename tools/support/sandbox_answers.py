@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeGuard, TypeVar, cast, get_args
 
-from openbuffer.sandbox.errors import SandboxAnswerError, SandboxError
+from openbuffer.sandbox.errors import SandboxAnswerError, SandboxError, in_words
 from openbuffer.sandbox.exit_codes import exit_code_of_result
 from openbuffer.sandbox.port import DirectoryEntry, DirectoryListing, FileKind, FileStat, RunResult
 
@@ -25,7 +25,7 @@ async def answered(call: Callable[[], Awaitable[T]]) -> T:
     except SandboxError:
         raise
     except Exception as error:
-        raise SandboxError(f"its client failed: {_words(error)}") from error
+        raise SandboxError(f"its client failed: {in_words(error)}") from error
 
 
 def status(answer: object) -> FileStat:
@@ -98,14 +98,5 @@ def _no_answer(answer: object, what: str) -> SandboxAnswerError:
     return SandboxAnswerError(f"it gave what cannot be taken ({type(answer).__name__}) as {what}")
 
 
-def _words(error: Exception) -> str:
-    try:
-        text = str(error)
-    except Exception:  # noqa: BLE001  an error that cannot say what it is about is told by its name alone
-        text = ""
-    return f"{type(error).__name__}: {text}"[:_WORDS_MAX_CHARS] if text else type(error).__name__
-
-
 _KINDS: Final = get_args(FileKind)
 _COUNT_MAX: Final = 2**63 - 1
-_WORDS_MAX_CHARS: Final = 500
