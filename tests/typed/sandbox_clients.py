@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from openbuffer.sandbox.manifest_ports import SetsEnvironment, SetsPermissions, WritesManyFiles, WritesStreams
     from openbuffer.sandbox.memory import InMemorySandboxClient
     from openbuffer.sandbox.os_client import OsSandboxClient
+    from openbuffer.tools.config import ToolConfig
     from openbuffer.tools.host import create_read_tool
 
     class Applying(InMemorySandboxClient):
@@ -47,6 +48,9 @@ if TYPE_CHECKING:
         """In an annotated variable, as an argument and in a tuple of them."""
         client: SandboxClient = InMemorySandboxClient({"/workspace/a": "x"})
         create_read_tool(cwd="/workspace", sandbox=container)
+        ToolConfig(roots=("/workspace",), sandbox=memory)
+        ToolConfig(roots=("/workspace",), sandbox=e2b)
+        ToolConfig(roots=("/workspace",), sandbox=container)
         return client, memory, e2b, container, os, session
 
     def those_with_files_have_the_operations_on_them(
