@@ -40,7 +40,6 @@ class AskDesk(Protocol):
         ...
 
 
-@pytest.mark.contract("W3")
 class AskPortSuite:
     """Derive, and give the desk as a fixture ``desk``."""
 

@@ -9,6 +9,8 @@ from openbuffer.tools.ports import Answer, Question
 
 from .ask_suite import CHOICE, OWN, AskPortSuite
 
+pytestmark = pytest.mark.contract("W3")
+
 
 class MemoryDesk:
     """Scripted, and waiting where there is no script."""
