@@ -274,7 +274,7 @@ async def test_a_configuration_that_was_never_good_stops_everything_until_it_is(
     place.config.write_text("[sandbox]\nenable = true\n")
     done = place.call("touch ran")
     assert (done.returncode, done.stdout) == (2, "")
-    assert f"{place.config}: unknown key sandbox.enable; known are sandbox.enabled, " in done.stderr
+    assert f"{place.config}: unknown key sandbox.enable (did you mean sandbox.enabled?); " in done.stderr
     async with place.server() as client:
         answer = await client.call("Shell", {"command": "touch ran"})
         assert answer["error"]["type"] == "ConfigError"

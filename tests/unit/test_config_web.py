@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from openbuffer.bridge.config_web import live_web, search_provider
@@ -11,6 +10,9 @@ from openbuffer.bridge.editor_settings import EditorSaid, EditorSettings
 from openbuffer.bridge.settings import LiveSettings
 from openbuffer.tools.search_provider import SearchNotConfiguredError, SearchRequest
 from openbuffer.tools.support.http_guard_settings import WebSettings
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def settings(tmp_path: Path, **said: Any) -> tuple[LiveSettings, EditorSettings]:
