@@ -105,8 +105,8 @@ class PathTable:
         spelling, was = known
         if spelling != path:
             raise ManifestPathError(
-                f"{shown(path)} and {shown(spelling)} differ only by case, by the form of their characters, or by dots "
-                "and blanks at the end, and are one name to some file systems; rename one"
+                f"{shown(path)} and {shown(spelling)} differ only by case, by the form of their characters, by what is "
+                "not seen, or by dots and blanks at the end, and are one name to some file systems; rename one"
             )
         if was == place and place != "implied":
             raise ManifestPathError(f"{shown(path)} is there twice; take one of them out")
@@ -126,7 +126,8 @@ def folded(path: str) -> str:
         path = _TRAILING.sub("", path) or path
     if path.isascii():
         return path.lower()
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFKC", path).casefold())
+    seen = "".join(character for character in path if unicodedata.category(character) != "Cf")
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFKC", seen).casefold())
 
 
 def shown(path: str) -> str:

@@ -133,10 +133,16 @@ def _rehearsed(manifest: WorkspaceManifest, files: DirectoryHostFiles, order: Or
     plan = rehearse(manifest, files)
     planned = [{"path": each.path, "type": each.entry.type, "would": _would(each)} for each in plan.entries]
     if order.as_json:
-        _write(json.dumps({"rehearsal": planned}))
+        _write(json.dumps({"rehearsal": planned, "environment": list(manifest.environment)}))
         return EXIT_DONE
     for each in planned:
         _write(f"{each['path']}: {each['would']}")
+    if manifest.environment:
+        names = ", ".join([*manifest.environment][:_NAMED_MAX])
+        _write(
+            f"environment ({names}): for programs that hand their client to apply_workspace_manifest; this command "
+            "refuses it"
+        )
     _write(f"{len(planned)} entries; nothing was made. Name a container engine to apply them.")
     return EXIT_DONE
 
@@ -254,3 +260,4 @@ _CHOICES: Final = (
     "memory, which only tells what would be made"
 )
 _SHOWN_MAX: Final = 200
+_NAMED_MAX: Final = 5

@@ -141,6 +141,7 @@ def test_memory_only_tells_what_would_be_made(bench: Bench, capsys: pytest.Captu
         "src: 1 files of 2 bytes",
         "repo: a clone of https://example.test/r.git at main, without history",
         "m: a mount, which no sandbox of this command can make: unsupported",
+        "environment (A): for programs that hand their client to apply_workspace_manifest; this command refuses it",
         "6 entries; nothing was made. Name a container engine to apply them.",
     ]
     assert bench.containers == []

@@ -121,6 +121,8 @@ def test_no_accepted_path_leads_out_of_the_workspace(path: str) -> None:
         ("Straße", "STRASSE", "differ only"),
         ("Dir/a", "dir/b", "differ only"),
         ("a.", "a", "differ only"),
+        ("a\u200b", "a", "differ only"),
+        ("a\u202e/x", "a/x", "differ only"),
         ("d. /a", "d/a", "differ only"),
         ("a", "a/b", "a directory because of 'a/b'"),
         ("a/b", "a", "something else as well"),
