@@ -428,7 +428,7 @@ def wait_until_gone(pids: list[int], timeout_s: float) -> list[int]:
 def _is_zombie(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # gone before it was looked for, or while it was read
         return True
 
 
