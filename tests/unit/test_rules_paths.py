@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from openbuffer.tools.contract import Capability, CommandTarget
 from openbuffer.tools.rules.hidden_paths import hidden_paths
 from openbuffer.tools.rules.host_places import folds_case, host_places
 from openbuffer.tools.rules.places import RulePlaces
+from openbuffer.tools.rules.policy import RulePolicy
 from openbuffer.tools.support.unreadable import UnreadablePaths
 
-from .rules_desk import file, policy
+from .rules_desk import file, policy, request, rules
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -157,6 +159,26 @@ def test_a_link_in_a_rule_means_what_it_leads_to_as_well(tmp_path: Path) -> None
 
 
 # --- what tools that walk leave out --------------------------------------------------------------------------------
+
+
+@pytest.mark.contract("X4")
+def test_a_link_carries_no_redirection_to_where_it_is_not_allowed_or_denied(tmp_path: Path) -> None:
+    root = tmp_path.resolve()
+    for name in ("out/sub", "secret", "home"):
+        (root / name).mkdir(parents=True)
+    for name, leads_to in (("bashrc", "../home/.bashrc"), ("s", "../secret"), ("in", "sub"), ("away", root / "home")):
+        (root / "out" / name).symlink_to(leads_to)
+    by = RulePolicy(
+        rules(allow=["Bash(ls:*)", "Write(out/**)"], deny=["Edit(secret/**)"]), host_places([str(root)], home="/home/u")
+    )
+
+    def verdict(line: str) -> str:
+        target = CommandTarget(command=line, argv=("/bin/bash", "-c", "--", line), cwd=str(root))
+        return by.decide(request("Bash", Capability.SHELL, target)).verdict
+
+    assert [verdict(f"ls > out/{name}") for name in ("x", "in/x", "sub/new/x")] == ["allow"] * 3
+    assert [verdict(f"ls > out/{name}") for name in ("bashrc", "away/x", "away/../x")] == ["ask"] * 3
+    assert [verdict(f"ls > out/{name}") for name in ("s/x", "s", "in/../s/x")] == ["deny"] * 3
 
 
 @pytest.mark.contract("X4")

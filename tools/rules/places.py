@@ -27,7 +27,8 @@ class RulePlaces:
     """What the paths in rules are relative to. Roots and home are canonical paths.
 
     ``resolved`` follows links in a path that need not exist; ``folds_case`` tells whether the file system compares
-    names there without regard to case. Both are asked when rules are compiled, never when a call is judged.
+    names there without regard to case. Both are asked when rules are compiled; the first also for what a command
+    redirects to.
     """
 
     roots: Sequence[str]
@@ -58,22 +59,23 @@ class RulePlaces:
         PathMatcher(patterns, deep=restricts)  # to have it refused now, where the rule is known
         return patterns
 
-    def absolute(self, text: str, cwd: str, *, tilde: bool) -> str | None:
+    def written(self, text: str, cwd: str, *, tilde: bool) -> str | None:
         """The path of a word in a command, as text: without ``.`` and ``..``; links are not followed.
 
         None where it is somebody's home directory, or one that the shell was in.
         """
-        if tilde and (text == "~" or text.startswith("~/")):
-            text = self.home + text[1:]
-        elif tilde:
-            return None
-        names: list[str] = []
-        for name in (text if text.startswith("/") else f"{cwd}/{text}").split("/"):
-            if name == "..":
-                del names[-1:]
-            elif name not in {"", "."}:
-                names.append(name)
-        return "/" + "/".join(names)
+        path = self._spelt(text, cwd, tilde=tilde)
+        return None if path is None else _plain(path)
+
+    def leads_to(self, text: str, cwd: str, *, tilde: bool) -> str | None:
+        """The same as the system would find it now: links are followed, and ``..`` is behind them."""
+        path = self._spelt(text, cwd, tilde=tilde)
+        return None if path is None else _plain(self.resolved(path))
+
+    def _spelt(self, text: str, cwd: str, *, tilde: bool) -> str | None:
+        if tilde:
+            return self.home + text[1:] if text == "~" or text.startswith("~/") else None
+        return text if text.startswith("/") else f"{cwd}/{text}"
 
     def _anchored(self, path: str) -> list[tuple[str, str]]:
         below = path.endswith("/") and path.strip("/") != ""
@@ -93,6 +95,16 @@ class RulePlaces:
         if self.folds_case(pattern.base):
             folding = "case"
         return AnchoredPattern(pattern.anchor, pattern.glob, folding)
+
+
+def _plain(path: str) -> str:
+    names: list[str] = []
+    for name in path.split("/"):
+        if name == "..":
+            del names[-1:]
+        elif name not in {"", "."}:
+            names.append(name)
+    return "/" + "/".join(names)
 
 
 def _moved(pattern: AnchoredPattern, base: str, resolved: str) -> AnchoredPattern:

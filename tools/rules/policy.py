@@ -1,12 +1,13 @@
 """RulePolicy: what the rules say of a call. Deny beats ask beats allow, whatever the order and the source (X4).
 
-Pure: it looks at the request and at nothing else. Paths are compared as they were opened, commands as they will run.
+It looks at the request alone, and at where links lead that a command redirects through. Paths are compared as they were
+opened, commands as they will run.
 """
 
 from __future__ import annotations
 
 from copy import copy
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from ..contract import Capability, CommandTarget, FileTarget
 from ..errors import ToolFailure
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from .grammar import Verdict
     from .places import RulePlaces
     from .shell_line import Redirection
+
+FileAccess: TypeAlias = Literal[Capability.FILE_READ, Capability.FILE_WRITE]
 
 WITHOUT_RULES: Final[Mapping[Capability, Verdict]] = {
     Capability.FILE_READ: "allow",
@@ -244,19 +247,33 @@ class RulePolicy:
 
     def _redirected(self, each: Redirection, target: CommandTarget) -> Decision | None:
         """What the rules about files say of a redirection; None where none of them does."""
-        access = Capability.FILE_WRITE if each.access == "write" else Capability.FILE_READ
-        path = None
-        if each.target is not None:
-            path = self._places.absolute(each.target.text, target.cwd, tilde=each.target.tilde)
-        if path in _NO_FILES:
+        access: FileAccess = Capability.FILE_WRITE if each.access == "write" else Capability.FILE_READ
+        if each.target is None:
+            return self._redirected_anywhere(access)
+        text, tilde = each.target.text, each.target.tilde
+        written = self._places.written(text, target.cwd, tilde=tilde)
+        if written in _NO_FILES:
             return _ALLOWED
-        if path is None or path.startswith(_ELSEWHERE):
-            why = "it cannot be told which file it is redirected to, and there are rules about files"
-            return Decision("ask", why) if self._judges(access) else None
+        found = written if target.in_sandbox else self._places.leads_to(text, target.cwd, tilde=tilde)
+        if written is None or found is None or written.startswith(_ELSEWHERE):
+            return self._redirected_anywhere(access)
+        # A link that a repository brings must not carry what is allowed to somewhere else.
+        decisions = [self._redirected_to(path, access) for path in dict.fromkeys((written, found))]
+        restricting = [decision for decision in decisions if decision is not None and decision.verdict != "allow"]
+        if restricting or None not in decisions:
+            return max(restricting or [_ALLOWED], key=lambda decision: _STRICTNESS[decision.verdict])
+        return None
+
+    def _redirected_anywhere(self, access: FileAccess) -> Decision | None:
+        why = "it cannot be told which file it is redirected to, and there are rules about files"
+        return Decision("ask", why) if self._judges(access) else None
+
+    def _redirected_to(self, path: str, access: FileAccess) -> Decision | None:
         file = FileTarget(path=path, access=access)
         for verdict in VERDICTS:
             rules = self._sets[verdict]
-            rule = rules.whole("", access) or rules.paths.find("Write" if each.access == "write" else "Read", file)
+            tool = "Write" if access == Capability.FILE_WRITE else "Read"
+            rule = rules.whole("", access) or rules.paths.find(tool, file)
             if rule is not None:
                 return Decision(verdict, f"its redirection to {printable(path)} is one by the {rule}")
         return None
