@@ -33,6 +33,8 @@ PIPE_TIMEOUT_S: Final = 10.0
 """How long the other end of a pipe (``--config <(...)``) may say nothing."""
 
 
+_SHOWN_MAX_CHARS: Final = 80
+_ERROR_MAX_CHARS: Final = 200
 _KEY_PARTS_MAX: Final = 32
 _LONG_KEY: Final = re.compile(
     r"""(?<![A-Za-z0-9_-])(?:(?:[A-Za-z0-9_-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+)"""
@@ -167,7 +169,7 @@ def parse(content: bytes, *, is_json: bool | None = None) -> Mapping[str, Any]:
     try:
         return parser(text)
     except (ValueError, RecursionError) as error:
-        raise ConfigFileError(f"is not {kind}: {error}") from None
+        raise ConfigFileError(f"is not {kind}: {str(error)[:_ERROR_MAX_CHARS]}") from None
 
 
 def _parse_toml(text: str) -> Mapping[str, Any]:
@@ -184,8 +186,9 @@ def _parse_json(text: str) -> Mapping[str, Any]:
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    settings = dict(pairs)
-    if len(settings) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} is there twice")
+    settings: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in settings:
+            raise ValueError(f"{name[:_SHOWN_MAX_CHARS]!r} is there twice")
+        settings[name] = value
     return settings

@@ -111,3 +111,25 @@ def test_what_a_client_announces_beyond_lsp_counts_if_it_speaks_this_version(
 ) -> None:
     facts = read_client_facts({"capabilities": {"experimental": {"openbuffer": announced}}})
     assert (facts.rich, facts.foreign_protocol_version) == (rich, foreign)
+
+
+@pytest.mark.contract("B7")
+@pytest.mark.parametrize(
+    ("options", "trusted", "settings"),
+    [
+        (None, None, None),
+        ({"openbuffer": {}}, None, None),
+        ({"openbuffer": []}, None, None),
+        ({"openbuffer": {"workspaceTrusted": True, "settings": {"log": {}}}}, True, {"log": {}}),
+        ({"openbuffer": {"workspaceTrusted": False, "settings": "x"}}, False, "x"),
+        ({"openbuffer": {"workspaceTrusted": 1}}, None, None),
+        ({"openbuffer": {"workspaceTrusted": "true"}}, None, None),
+        ({"workspaceTrusted": True}, None, None),
+    ],
+)
+def test_a_workspace_is_trusted_where_the_client_says_so_and_nowhere_else(
+    options: Any, trusted: bool | None, settings: Any
+) -> None:
+    facts = read_client_facts({"initializationOptions": options})
+    assert facts.workspace_trusted is trusted
+    assert facts.settings == settings
