@@ -119,7 +119,7 @@ ASKED = [
     "ls & cat x", "docker run ls", "ls ${!X}", "ls $((X))", "ls ${PATH:X}", "[[ $X -eq 1 ]]", "[ $X ]",
     "ls $(( $(git show x) ))", "[[ $(git show x) -eq 1 ]]", "git config core.pager x", "git difftool -x ls",
     "ls > ~+/x", "ls > ~u/x", "ls > /proc/self/cwd/secret/x", "(cd secret; ls > x)", "ls 3<>secret/x >&3",
-    "find a -execdir sh -c 'ls > x' \\;", "git submodule foreach 'ls > x'", "ls ${X@P}",
+    "find a -execdir sh -c 'ls > x' \\;", "git submodule foreach 'ls > x'", "ls ${X@P}", "time -v ls",
     "[ a < b ]; ls", "[ -v x ]; ls", "ls; [ a || ls -f x ]",
     "busybox ls", "echo x; ./run", "if git status; then cat x; fi", "f() { cat x; }; git status", "git.exe status",
 ]  # fmt: skip
@@ -141,7 +141,7 @@ ALLOWED = [
     "git -c color.ui=false diff", "ls ${X:0:3} ${X: -1} ${X:-a} ${@:2}", "[[ $# -eq 1 && ${#X} -gt 2 ]]; ls",
     "[ \"$X\" = y ]; ls", "[ -n \"$X\" ] && ls", "ls; [ \"$X\" ]", "[ $? -eq 0 ] || ls", "[ ! -f 'a b' -o x != y ]; ls",
     "test -d \"$X\" && ls", "ls $(( (1 + 2) * $# ))", "git config user.name x",
-    "git config core.pager", "git rebase main", "git submodule update", "sh -c 'git status && ls $((1 + 1))'",
+    "git config core.pager", "/usr/bin/time -v ls", "git rebase main", "git submodule update", "sh -c 'git status && ls $((1 + 1))'",
 ]  # fmt: skip
 
 

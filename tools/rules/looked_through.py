@@ -200,6 +200,8 @@ class _Looker:
             if not is_harmless_variable(name):
                 self._result.doubt(f"sets the variable {name[:40]}")
         options = [word.text for word in run.words[1 : found.at]]
+        if run.words[0].text == "time" and not {"-p", "--"}.issuperset(options):
+            self._result.doubt("gives time what is a program where time is a word of the shell's")
         if program in {"env", "sudo"} and any(text.startswith(("-C", "-D", "--chdir")) for text in options):
             self.changes_directory = True
         run.needs_rule = launcher.needs_rule or not found.words
