@@ -141,7 +141,8 @@ ALLOWED = [
     "git -c color.ui=false diff", "ls ${X:0:3} ${X: -1} ${X:-a} ${@:2}", "[[ $# -eq 1 && ${#X} -gt 2 ]]; ls",
     "[ \"$X\" = y ]; ls", "[ -n \"$X\" ] && ls", "ls; [ \"$X\" ]", "[ $? -eq 0 ] || ls", "[ ! -f 'a b' -o x != y ]; ls",
     "test -d \"$X\" && ls", "ls $(( (1 + 2) * $# ))", "git config user.name x",
-    "git config core.pager", "/usr/bin/time -v ls", "git rebase main", "git submodule update", "sh -c 'git status && ls $((1 + 1))'",
+    "git config core.pager", "/usr/bin/time -v ls", "git rebase main", "git submodule update",
+    "sh -c 'git status && ls $((1 + 1))'",
 ]  # fmt: skip
 
 
