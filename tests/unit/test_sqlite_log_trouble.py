@@ -129,11 +129,23 @@ async def test_an_event_that_is_too_large_takes_no_other_with_it(desk: Desk) -> 
 
 
 @pytest.mark.contract("X2")
-@pytest.mark.parametrize("what", ["file", "directory", "link", "fifo"])
-async def test_what_is_in_the_way_is_left_alone_and_told(desk: Desk, what: str) -> None:
+@pytest.mark.parametrize(
+    ("what", "told"),
+    [
+        ("file", "{directory}, where it is to lie, is no directory; move that away"),
+        ("link to a directory", "{directory}, where it is to lie, is a link and no directory; move that away"),
+        ("directory", "is no file; move it away"),
+        ("link", "is a link and no file; move it away"),
+        ("fifo", "is no file; move it away"),
+    ],
+)
+async def test_what_is_in_the_way_is_left_alone_and_told(desk: Desk, what: str, told: str) -> None:
     desk.directory.parent.mkdir(parents=True)
     if what == "file":
         desk.directory.write_text("mine")
+    elif what == "link to a directory":
+        (desk.directory.parent / "elsewhere").mkdir()
+        desk.directory.symlink_to("elsewhere")
     else:
         desk.directory.mkdir()
         path = desk.directory / "events.db"
@@ -144,9 +156,11 @@ async def test_what_is_in_the_way_is_left_alone_and_told(desk: Desk, what: str) 
         else:
             path.symlink_to(desk.directory / "elsewhere")
     log = desk.log()
-    with pytest.raises(LogUnavailableError, match=r"events\.db: "):
+    with pytest.raises(LogUnavailableError) as refused:
         await log.append(intended())
+    assert str(refused.value) == f"{desk.directory}/events.db: {told.format(directory=desk.directory)}"
     assert not (desk.directory / "elsewhere").exists()
+    assert not list(desk.directory.parent.glob("elsewhere/*"))
     assert what != "file" or desk.directory.read_text() == "mine"
     log.close()
 

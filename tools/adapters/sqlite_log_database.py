@@ -294,7 +294,10 @@ def _make_private(path: str, is_kind: Callable[[int], bool], mode: int) -> None:
     """Close it to others by its name: no descriptor of a database may be closed while sqlite has it open."""
     status = os.lstat(path)
     if not is_kind(status.st_mode):
-        raise ForeignDatabaseError(f"is no {'directory' if mode == _PRIVATE_DIRECTORY else 'file'}; move it away")
+        is_link = "is a link and " if stat.S_ISLNK(status.st_mode) else ""
+        if mode == _PRIVATE_DIRECTORY:
+            raise ForeignDatabaseError(f"{path}, where it is to lie, {is_link or 'is '}no directory; move that away")
+        raise ForeignDatabaseError(f"{is_link or 'is '}no file; move it away")
     if hasattr(os, "geteuid") and status.st_uid != os.geteuid():
         raise ForeignDatabaseError("belongs to another user; name another directory with XDG_STATE_HOME")
     if stat.S_IMODE(status.st_mode) & 0o077:
