@@ -23,7 +23,7 @@ VARIABLES: Final[Mapping[str, str]] = {f"{PREFIX}{key.replace('.', '_').upper()}
 """The name of each variable to the key that it is for."""
 
 _OTHERS: Final = frozenset({"OPENBUFFER_LOG", "OPENBUFFER_ACCESS_TOKEN"})
-_OF_TESTS: Final = ("OPENBUFFER_BENCH_", "OPENBUFFER_TEST_")
+_OF_TESTS: Final = ("OPENBUFFER_BENCH_", "OPENBUFFER_TEST_", "OPENBUFFER_SEARXNG_")
 
 VALUE_MAX_CHARS: Final = 64 * 1024
 
