@@ -13,6 +13,7 @@ from openbuffer.sandbox.port import SandboxClient, routes_files_through_sandbox
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf, SkipValidation
 
 from .builtin.ask_user_question import create_ask_user_question_tool
+from .builtin.codebase_retrieval import create_retrieval_tool
 from .builtin.delete import create_delete_tool
 from .builtin.edit import create_edit_tool
 from .builtin.glob import create_glob_tool
@@ -29,6 +30,7 @@ from .contract import FunctionTool
 from .limits import COMMAND_OUTPUT_MAX_BYTES, FILE_MAX_BYTES, READ_OUTPUT_MAX_BYTES
 from .ports import ArtifactStore, AskPort, TaskStore
 from .registry import refuse_doubles
+from .retrieval.port import RetrievalAdapter
 from .search_provider import SearchProvider
 from .support.command_host import Environment
 from .support.http_guard_settings import LiveWebSettings, WebSettings
@@ -71,10 +73,13 @@ class ToolConfig(BaseModel):
 
     ``sandbox`` confines commands, or runs them elsewhere; without one they have all the rights of this process. One
     with files of its own carries the file tools as well: ``roots`` are directories in there, ``editor`` is asked for
-    nothing, and what searches the host's files (ListDir, Glob, Grep) is not assembled (S4, E4).
+    nothing, and what searches the host's files (ListDir, Glob, Grep, CodebaseRetrieval) is not assembled (S4, E4).
     ``environment`` is what commands get as their variables: a mapping, or what gives one for each command anew; None is
     this process's own, credentials included. ``artifacts`` keeps outputs that are not shown whole, ``shell`` is looked
     for on this system if it is not given.
+
+    ``retrieval`` finds what matters in the code base (``RepoMapRetrievalAdapter`` is one that does, with the same roots
+    and editor); without one there is no CodebaseRetrieval.
 
     ``web`` is how the web is reached, or what gives it at each call; without it there is no WebFetch (``WebSettings()``
     is for public hosts only). ``web_search`` searches it; without one there is no WebSearch. ``ask`` puts questions to
@@ -102,6 +107,7 @@ class ToolConfig(BaseModel):
     sandbox: Annotated[SkipValidation[SandboxClient | None], _port("filesystem", "run")] = None
     artifacts: Annotated[SkipValidation[ArtifactStore | None], _port("create", "read")] = None
     tasks: Annotated[SkipValidation[TaskStore | None], _port("tasks", "put")] = None
+    retrieval: Annotated[SkipValidation[RetrievalAdapter | None], _port("roots", "retrieve")] = None
     web: Annotated[SkipValidation[LiveWebSettings], AfterValidator(_web)] = None
     web_search: Annotated[SkipValidation[SearchProvider | None], _port("abilities", "targets", "search")] = None
     ask: Annotated[SkipValidation[AskPort | None], _port("ask")] = None
@@ -163,7 +169,14 @@ def _searching(config: ToolConfig) -> tuple[FunctionTool, ...]:
         create_list_dir_tool(cwd=cwd, description=text.get("ListDir")),
         create_glob_tool(cwd=cwd, editor=editor, description=text.get("Glob")),
         create_grep_tool(cwd=cwd, editor=editor, description=text.get("Grep")),
+        *_retrieving(config),
     )
+
+
+def _retrieving(config: ToolConfig) -> tuple[FunctionTool, ...]:
+    if config.retrieval is None:
+        return ()
+    return (create_retrieval_tool(adapter=config.retrieval, description=config.descriptions.get("CodebaseRetrieval")),)
 
 
 class _Where(TypedDict):

@@ -4,6 +4,7 @@ from typing import Final
 
 from .adapters.brave_search import BraveSearch
 from .builtin.ask_user_question import ask_user_question, create_ask_user_question_tool
+from .builtin.codebase_retrieval import create_retrieval_tool
 from .builtin.computer import create_computer_tool
 from .builtin.delete import create_delete_tool
 from .builtin.edit import create_edit_tool
@@ -17,11 +18,16 @@ from .builtin.tool_search import create_tool_search_tool, with_tool_search
 from .builtin.web_fetch import create_web_fetch_tool, web_fetch
 from .builtin.web_search import create_web_search_tool
 from .builtin.write import create_write_tool
+from .retrieval.index import build_repo_map_index, update_repo_map_index
+from .retrieval.index_format import deserialize_repo_map_index, serialize_repo_map_index
+from .retrieval.repo_map import RepoMapRetrievalAdapter
 from .support.http_guard_settings import WebSettings
 
 __all__ = [
+    "RepoMapRetrievalAdapter",
     "WebSettings",
     "ask_user_question",
+    "build_repo_map_index",
     "create_ask_user_question_tool",
     "create_bash_tool",
     "create_computer_tool",
@@ -31,6 +37,7 @@ __all__ = [
     "create_grep_tool",
     "create_list_dir_tool",
     "create_read_tool",
+    "create_retrieval_tool",
     "create_shell_tool",
     "create_task_create_tool",
     "create_task_list_tool",
@@ -39,6 +46,9 @@ __all__ = [
     "create_web_fetch_tool",
     "create_web_search_tool",
     "create_write_tool",
+    "deserialize_repo_map_index",
+    "serialize_repo_map_index",
+    "update_repo_map_index",
     "web_fetch",
     "web_search",
     "with_tool_search",

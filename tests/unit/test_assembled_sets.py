@@ -30,21 +30,20 @@ from .command_desk import Pretence
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from openbuffer.tools import UrlTarget
+    from openbuffer.tools import CancellationToken, UrlTarget
+    from openbuffer.tools.retrieval.port import RetrievalQuery, RetrievalResult
     from openbuffer.tools.search_provider import SearchAnswer, SearchRequest
 
 SHELL = Shell(name="bash", program="/bin/bash", system="Linux")
 CHANGING = ["Write", "Edit", "Delete"]
 SEARCHING = ["ListDir", "Glob", "Grep"]
+RETRIEVING = ["CodebaseRetrieval"]
 RUNNING = ["Shell", "Bash"]
 OUTSIDE = ["WebFetch", "WebSearch", "AskUserQuestion", "ComputerView", "Computer"]
 """What reaches the web, the user and a computer that is driven, where ports for that are given."""
 
 ON_TASKS = ["TaskCreate", "TaskUpdate", "TaskList"]
-SHIPPED = ["Read", *CHANGING, *SEARCHING, *RUNNING, *OUTSIDE, *ON_TASKS, "ToolSearch"]
-TO_COME = ["CodebaseRetrieval"]
-"""Names of tools that are not built yet; no description may count on them."""
-
+SHIPPED = ["Read", *CHANGING, *SEARCHING, *RETRIEVING, *RUNNING, *OUTSIDE, *ON_TASKS, "ToolSearch"]
 POLICY = ("always", "never use", "prefer", "must", "should", "before you", "important", "you ", "instead of", "please")
 """Words that tell a model how to work. A description tells how the tool works."""
 
@@ -70,6 +69,16 @@ class Limited:
 
     async def search(self, request: SearchRequest) -> SearchAnswer:
         raise AssertionError(f"nobody searches for {request}")
+
+
+class Unasked:
+    """An adapter of code bases that nobody asks."""
+
+    async def roots(self, token: CancellationToken) -> tuple[str, ...]:
+        raise AssertionError(f"nobody asks for roots with {token}")
+
+    async def retrieve(self, query: RetrievalQuery) -> RetrievalResult:
+        raise AssertionError(f"nobody asks for {query}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,6 +112,7 @@ class Choice:
             web_search=BraveSearch(api_key="key") if self.outside else None,
             ask=InMemoryAsks() if self.outside else None,
             computer=InMemoryComputerDriver() if self.outside else None,
+            retrieval=Unasked() if self.outside else None,
             **self.more,
         )
 
@@ -110,6 +120,7 @@ class Choice:
         names = ["Read"]
         names += CHANGING if self.writes else []
         names += SEARCHING if self.sandbox != "separate" else []
+        names += RETRIEVING if self.sandbox != "separate" and self.outside else []
         names += RUNNING if self.commands else []
         names += OUTSIDE if self.outside else []
         names += ON_TASKS if self.tasks else []
@@ -188,7 +199,7 @@ def test_a_sibling_is_named_only_where_it_is_in_the_set() -> None:
 @functools.cache
 def siblings(own: str, texts: tuple[str, ...]) -> frozenset[str]:
     """The names of other tools in these texts."""
-    names = {*SHIPPED, *TO_COME} - {own}
+    names = set(SHIPPED) - {own}
     return frozenset(name for name in names if any(re.search(rf"\b{name}\b", text) for text in texts))
 
 
@@ -236,7 +247,7 @@ def test_every_tool_of_ours_declares_what_it_can_do_and_the_protocol_of_its_resu
         frozenset({each}) for each in (Capability.FILE_READ, Capability.FILE_WRITE, Capability.SESSION)
     )
     assert declared == {
-        **dict.fromkeys(["Read", *SEARCHING], read),
+        **dict.fromkeys(["Read", *SEARCHING, *RETRIEVING], read),
         **dict.fromkeys(["Write", "Delete"], write),
         "Edit": read | write,
         **dict.fromkeys(RUNNING, frozenset({Capability.SHELL})),

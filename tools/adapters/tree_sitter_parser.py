@@ -10,6 +10,7 @@ import functools
 import os
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from importlib import metadata, util
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 _BATCH_FILES: Final = 48
 _BATCH_BYTES: Final = 512 * 1024
 _PROCESSES_MAX: Final = 4
+_START_TIMEOUT_S: Final = 30.0
+_NOT_TRIED: Final = "not tried: too many others could not be parsed"
 
 
 class TreeSitterParser:
@@ -108,8 +111,11 @@ class TreeSitterParser:
             return []
         is_single = len(batch) == 1
         try:
-            timeout_s = self._file_timeout_s if is_single else max(RETRIEVAL_BATCH_TIMEOUT_S, self._file_timeout_s)
-            return self._asked(batch, token, timeout_s)
+            if is_single:
+                # What the start of a process takes on a busy machine is not the file's fault.
+                self._asked([replace(batch[0], content=b"")], token, _START_TIMEOUT_S)
+                return self._asked(batch, token, self._file_timeout_s)
+            return self._asked(batch, token, max(RETRIEVAL_BATCH_TIMEOUT_S, self._file_timeout_s))
         except ProcessCancelledError:
             raise ToolCancelledError("the code base was being parsed: cancelled, and stopped.") from None
         except ProcessTimedOutError:
@@ -118,12 +124,12 @@ class TreeSitterParser:
             trouble = "parsing it needs too much memory" if failure.needed_memory else f"the parser failed: {failure}"
         if is_single:
             patience.hangs += 1
-            return [Parsed(batch[0].path, trouble=trouble)]
+            return [Parsed(batch[0].path, trouble=trouble, may_pass=True)]
         # Which of them it was is found out by parsing them one by one.
         alone: list[Parsed] = []
         for source in batch:
             if patience.hangs >= RETRIEVAL_HANGS_MAX:
-                alone.append(Parsed(source.path, trouble="not tried: too many others could not be parsed"))
+                alone.append(Parsed(source.path, trouble=_NOT_TRIED, may_pass=True))
             else:
                 alone += self._parsed([source], token, patience)
         return alone

@@ -59,7 +59,10 @@ class CodebaseRetrievalInput(BaseModel):
 
 
 def create_retrieval_tool(*, adapter: RetrievalAdapter, description: str | None = None) -> FunctionTool:
-    """Build the CodebaseRetrieval tool; ``adapter`` decides which code base it is about and what matters in it."""
+    """Build the CodebaseRetrieval tool; ``adapter`` decides which code base it is about and what matters in it.
+
+    The usual description is that of ``RepoMapRetrievalAdapter``; an adapter that shows something else needs its own.
+    """
 
     async def prepare(parsed: CodebaseRetrievalInput, context: ToolContext) -> Plan:
         roots = await adapter.roots(context.cancellation)
@@ -83,7 +86,7 @@ _DESCRIPTION: Final = (
     "Lists the definitions of the code base (functions, classes, types and the like) that matter most for a query, by "
     "file, each with its line number and the beginning of its text. They are ranked by how they refer to each other, "
     "starting from the query, the identifiers and the active files; definitions in active files are left out. Bodies "
-    "are not shown. The output keeps within tokenBudget, and says how much was left out for lack of room, which files "
+    "are not shown. The output keeps within tokenBudget. It says how much was left out for lack of room, which files "
     "could not be parsed, and what else was not looked at."
 )
 

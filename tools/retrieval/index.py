@@ -47,7 +47,7 @@ class IndexedFile:
     """What is known of a file. ``trouble`` says why there are no symbols, and is "" where there are.
 
     ``mark`` None: its times are too new to be relied on, so it is read again the next time. ``digest`` is of its
-    content, and empty where that could not be read.
+    content, and empty where that could not be read, or where its trouble may pass.
     """
 
     mark: Mark | None
@@ -128,6 +128,11 @@ def update_repo_map_index(
     return IndexUpdate(result, changed, gone, work.parsed)
 
 
+def without_passing_trouble(index: RepoMapIndex) -> RepoMapIndex:
+    """The index without the files that are worth another try."""
+    return replace(index, files={path: file for path, file in index.files.items() if file.digest})
+
+
 def index_files(
     files: Iterable[SourceFile],
     known: Mapping[str, IndexedFile],
@@ -161,6 +166,8 @@ class _Work:
     def done(self, files: list[tuple[SourceFile, str]], parser: SymbolParser) -> dict[str, IndexedFile]:
         for result in parser.parse(self._sources(files), self._token):
             mark, digest, language = self._read.pop(result.path)
+            if result.may_pass:
+                digest = b""
             symbols = result.symbols or FileSymbols()
             self._found[result.path] = IndexedFile(mark, digest, language, symbols, result.trouble)
             self.parsed += 1

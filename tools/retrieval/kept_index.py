@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ..limits import RETRIEVAL_INDEX_MAX_BYTES, RETRIEVAL_KEPT_INDEXES
+from .index import without_passing_trouble
 from .index_format import RepoMapIndexError, deserialize_repo_map_index, serialize_repo_map_index
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class KeptIndexes:
         try:
             with open(self._file(root), "rb") as file:
                 data = file.read(RETRIEVAL_INDEX_MAX_BYTES * 2 + 1)
-            return deserialize_repo_map_index(data)
+            return without_passing_trouble(deserialize_repo_map_index(data))
         except (OSError, RepoMapIndexError):
             return None  # it is made anew, which takes some seconds and loses nothing
 

@@ -123,11 +123,15 @@ class SourceText:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """What became of one file; ``trouble`` says why there are no symbols, and is "" where there are."""
+    """What became of one file; ``trouble`` says why there are no symbols, and is "" where there are.
+
+    ``may_pass``: it need not be the file's fault, so that it is worth another try in another session.
+    """
 
     path: str
     symbols: FileSymbols | None = None
     trouble: str = ""
+    may_pass: bool = False
 
 
 class SymbolParser(Protocol):

@@ -36,7 +36,7 @@ WORDS: Final = 3.0
 ACTIVE: Final = 2.0
 """At the code of the active files, all together; at each definition by what it uses."""
 MOST_USED: Final = 1.0
-"""At the definitions that most files use, where there is nothing else to start at."""
+"""At the definitions that most files use, where nothing was asked for."""
 
 RESTART: Final = 0.25
 LEAST: Final = 3e-4
@@ -223,7 +223,7 @@ def _starts(graph: SymbolGraph, interest: Interest, active: list[str]) -> list[t
     starts += _at_words(graph, [word for word in words if word not in named], near)
     for path in active:
         starts += _at_file(graph, path, ACTIVE / len(active))
-    if not starts:
+    if not (starts or interest.text or interest.identifiers or interest.active_files):
         most = graph.most_used(_STARTS_MOST_USED)
         starts = [(node, MOST_USED / (1 + place)) for place, node in enumerate(most)]
     return starts

@@ -175,7 +175,8 @@ class _RepoMap:
 
     def _bring_root_up_to_date(self, root: str, query: RetrievalQuery) -> None:
         unreadable = None if query.unreadable is None else query.unreadable.within(root)
-        with self.roots.locate(root) as located:
+        given = next((given for given, canonical in self._canonical.items() if canonical == root), root)
+        with self.roots.locate(given) as located:
             if located.path != root:
                 raise PlanOutdatedError(f"{printable(root)}: was moved or replaced since the call began.")
             with OpenedRoot(located) as opened:
@@ -253,7 +254,7 @@ class _RepoMap:
 
     def _answer(self, query: RetrievalQuery, open_texts: _OpenTexts) -> RetrievalResult:
         active, unknown = self._active_files(query)
-        interest = Interest(text=query.text, identifiers=query.identifiers, active_files=active)
+        interest = Interest(text=query.text, identifiers=query.identifiers, active_files=[*active, *unknown])
         ranked = ranked_definitions(self._graph, interest, query.token)
         shown = map_text(self._graph, ranked, query.max_tokens)
         return RetrievalResult(

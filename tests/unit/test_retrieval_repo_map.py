@@ -1,0 +1,444 @@
+"""The adapter on real files: what it sees of them, what rules and the editor change in that, and what it keeps."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.lowlevel
+import pytest
+from openbuffer.editor_access.memory import MemoryEditor
+from openbuffer.editor_access.memory_access import MemoryEditorAccess
+from openbuffer.tools.contract import CancellationToken
+from openbuffer.tools.errors import ToolCancelledError, ToolDefinitionError, ToolFailure
+from openbuffer.tools.retrieval import repo_map
+from openbuffer.tools.retrieval.kept_index import KeptIndexes
+from openbuffer.tools.retrieval.repo_map import RepoMapRetrievalAdapter
+from openbuffer.tools.support.path_matcher import AnchoredPattern
+from openbuffer.tools.support.unreadable import UnreadablePaths, UnreadablePattern
+
+from .retrieval_desk import ToyParser, query
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from openbuffer.tools.contract import Unreadable
+    from openbuffer.tools.retrieval.port import RetrievalResult, SourceText
+
+LONG_AGO = 1_000_000_000
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    root = Path(os.path.realpath(tmp_path)) / "ws"
+    write(root, {"main.toy": "def main\n  helper", "pkg/helper.toy": "def helper\n  other", "x.md": "def no"})
+    return root
+
+
+def write(root: Path, texts: dict[str, str]) -> None:
+    """Write files whose times lie in the past, so that they can be relied on at once where nothing is new."""
+    for name, text in texts.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        os.utime(path, (LONG_AGO, LONG_AGO))
+
+
+class Desk:
+    """An adapter with its parser, and what it answers."""
+
+    def __init__(self, *roots: Path, state: Path | None = None, editor: MemoryEditor | None = None) -> None:
+        self.parser = ToyParser()
+        self.adapter = RepoMapRetrievalAdapter(
+            roots=roots,
+            parser=self.parser,
+            state_directory=state,
+            editor=None if editor is None else lambda: MemoryEditorAccess(editor),
+        )
+
+    async def ask(
+        self,
+        text: str = "",
+        *identifiers: str,
+        active: tuple[str, ...] = (),
+        unreadable: Unreadable | None = None,
+        token: CancellationToken | None = None,
+    ) -> RetrievalResult:
+        token = token or CancellationToken()
+        roots = await self.adapter.roots(token)
+        asked = query(text, roots=roots, identifiers=identifiers, active=active, unreadable=unreadable, token=token)
+        return await self.adapter.retrieve(asked)
+
+    async def found(self, *identifiers: str, unreadable: Unreadable | None = None) -> list[str]:
+        """``path:name`` of what is shown."""
+        result = await self.ask("", *identifiers, unreadable=unreadable)
+        path, found = "", list[str]()
+        for line in result.text.split("\n") if result.text else []:
+            if line.endswith(":"):
+                path = line[:-1]
+            else:
+                found.append(f"{path}:{line.rpartition(' ')[2]}")
+        return found
+
+
+def hide(root: Path, *globs: str) -> UnreadablePaths:
+    return UnreadablePaths(UnreadablePattern(AnchoredPattern(str(root), glob, folding=False)) for glob in globs)
+
+
+@pytest.mark.contract("W5")
+async def test_a_code_base_is_mapped_at_the_first_query(root: Path) -> None:
+    desk = Desk(root)
+    result = await desk.ask("", "helper")
+    assert result.text == "pkg/helper.toy:\n1 def helper\nmain.toy:\n1 def main"
+    assert (result.files, result.shown, result.notes) == (2, 2, ())
+    assert sorted(desk.parser.parsed) == ["main.toy", "pkg/helper.toy"]
+
+
+@pytest.mark.contract("W5")
+async def test_what_changed_is_seen_by_the_very_next_query_and_parsed_alone(root: Path) -> None:
+    desk = Desk(root)
+    await desk.ask("", "helper")
+    desk.parser.parsed.clear()
+    write(root, {"pkg/helper.toy": "def helper2\n  other"})
+    assert await desk.found("helper2") == ["pkg/helper.toy:helper2"]
+    write(root, {"pkg/new.toy": "def fresh", "other/deep/new.toy": "def deep\n  fresh"})
+    assert await desk.found("fresh") == ["pkg/new.toy:fresh", "other/deep/new.toy:deep"]
+    (root / "pkg/helper.toy").unlink()
+    os.rename(root / "other", root / "moved")
+    assert await desk.found("helper2") == []
+    assert await desk.found("fresh") == ["pkg/new.toy:fresh", "moved/deep/new.toy:deep"]
+    assert desk.parser.parsed == ["pkg/helper.toy", "other/deep/new.toy", "pkg/new.toy", "moved/deep/new.toy"]
+
+
+@pytest.mark.contract("W5")
+async def test_a_byte_that_changed_is_noticed_although_size_and_times_are_the_same(root: Path) -> None:
+    desk = Desk(root)
+    assert await desk.found("helper") != []
+    for text in ("def helpex", "def helpey", "def helpez"):
+        write(root, {"pkg/helper.toy": text})
+        assert await desk.found(text[4:]) == [f"pkg/helper.toy:{text[4:]}"]
+
+
+@pytest.mark.contract("W5")
+async def test_a_tree_in_which_nothing_changed_is_not_walked_again(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    walked: list[str] = []
+    monkeypatch.setattr("openbuffer.tools.retrieval.source_tree.SETTLED_NS", -1)
+    monkeypatch.setattr("openbuffer.tools.support.grep.standing_tree.SETTLED_NS", -1)
+    whole = repo_map.SourceTree._walk
+    monkeypatch.setattr(repo_map.SourceTree, "_walk", lambda *args: (walked.append("walk"), whole(*args))[1])
+    desk = Desk(root)
+    (root / ".gitignore").write_text("*.no")
+    (root / ".git").mkdir()
+    for _ in range(3):
+        assert len(await desk.found("helper")) == 2
+    assert walked == ["walk"]
+    write(root, {"pkg/helper.toy": "def helper\n\ndef another"})
+    assert "pkg/helper.toy:another" in await desk.found("another")
+    assert walked == ["walk"], "a file that was changed where it is changes no directory"
+    write(root, {"pkg/more.toy": "def more"})
+    assert await desk.found("more") == ["pkg/more.toy:more"]
+    (root / ".gitignore").write_text("more.toy")
+    assert await desk.found("more") == []
+    assert len(walked) == 3
+
+
+@pytest.mark.contract("W5", "P4", "F9")
+async def test_it_follows_the_walk_of_the_searching_tools_and_says_what_that_left_out(
+    root: Path, tmp_path: Path
+) -> None:
+    outside = {"outside.toy": "def outside"}
+    write(tmp_path / "elsewhere", outside)
+    write(root, {".gitignore": "built/\n*_gen.toy", "built/a.toy": "def hidden", "b_gen.toy": "def hidden"})
+    write(root, {"node_modules/m/a.toy": "def hidden", ".git/a.toy": "def hidden", ".dot.toy": "def dotted"})
+    (root / "link.toy").symlink_to(tmp_path / "elsewhere/outside.toy")
+    (root / "loop").symlink_to(root)
+    os.mkfifo(root / "fifo.toy")
+    desk = Desk(root)
+    assert await desk.found("hidden", "outside", "dotted") == [".dot.toy:dotted"]
+    assert (await desk.ask()).notes == (
+        "1 directory that ignore files (.gitignore and the like) leave out (they are not indexed): built",
+        "1 name that ignore files leave out (they are not indexed): b_gen.toy",
+        "2 links, not followed",
+        "1 directory named .git",
+        "1 directory named node_modules",
+    )
+
+
+@pytest.mark.contract("W5", "X4")
+async def test_of_what_rules_keep_from_being_read_nothing_is_told_and_nothing_comes(root: Path, tmp_path: Path) -> None:
+    write(root, {"secret/key.toy": "def helper\n  other\ndef password", ".env.toy": "def token_of\n  helper"})
+    denied = hide(root, "secret/**", ".env.toy")
+    state = tmp_path / "state"
+    free = Desk(root, state=state)
+    assert "secret/key.toy:password" in await free.found("password")
+    free.adapter.close()
+    for desk in (free, Desk(root, state=state), Desk(root)):  # in whose index it is, in a kept one, and in none
+        result = await desk.ask("password token", "helper", "password", "token_of", unreadable=denied)
+        assert result.text == "pkg/helper.toy:\n1 def helper\nmain.toy:\n1 def main"
+        assert (result.files, result.found) == (2, 2)
+        assert "secret" not in str(result)
+        assert ".env" not in str(result)
+        assert result.notes[-1] == "whatever permission rules keep from being read"
+    assert "secret/key.toy:password" in await free.found("password"), "once the rule is gone it is there again"
+
+
+@pytest.mark.contract("W5", "X4")
+async def test_an_active_file_that_is_denied_is_not_told_from_one_that_is_missing(root: Path) -> None:
+    write(root, {"secret.toy": "def password\n  helper"})
+    desk = Desk(root)
+    answers = [
+        await desk.ask("", active=(path,), unreadable=hide(root, "secret.toy"))
+        for path in ("secret.toy", "missing.toy")
+    ]
+    assert answers[0].text == answers[1].text
+    assert answers[0].notes[0] == "active files that are not among the indexed ones: secret.toy"
+    assert answers[1].notes[0] == "active files that are not among the indexed ones: missing.toy"
+
+
+@pytest.mark.contract("W5")
+async def test_active_files_are_known_by_every_spelling_of_their_path(root: Path, tmp_path: Path) -> None:
+    given = tmp_path / "link"
+    given.symlink_to(root)
+    desk = Desk(given)
+    for path in ("main.toy", "./pkg/../main.toy", f"{root}/main.toy", f"{given}/main.toy"):
+        result = await desk.ask("", active=(path,))
+        assert (result.text, result.notes) == ("pkg/helper.toy:\n1 def helper", ()), path
+
+
+# --- the editor --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.contract("W5", "E3")
+async def test_unsaved_text_counts_in_the_place_of_that_on_disk_until_it_is_saved_or_dropped(root: Path) -> None:
+    editor = MemoryEditor()
+    desk = Desk(root, editor=editor)
+    path = str(root / "pkg/helper.toy")
+    buffer = editor.open(path)
+    assert "pkg/helper.toy:helper" in await desk.found("helper")
+    editor.replace(path, 0, len(buffer.text), "def typed\n  main")
+    assert await desk.found("typed") == ["pkg/helper.toy:typed", "main.toy:main"]
+    assert "pkg/helper.toy:helper" not in await desk.found("helper")
+    parsed = list(desk.parser.parsed)
+    assert await desk.found("typed") != []
+    assert desk.parser.parsed == parsed, "an unsaved text that is the same is not parsed again"
+    editor.close(path)
+    assert await desk.found("typed") == []
+    assert "pkg/helper.toy:helper" in await desk.found("helper")
+
+
+@pytest.mark.contract("W5", "E3")
+async def test_unsaved_text_is_not_kept_in_the_index(root: Path, tmp_path: Path) -> None:
+    editor = MemoryEditor()
+    desk = Desk(root, state=tmp_path / "state", editor=editor)
+    path = str(root / "pkg/helper.toy")
+    buffer = editor.open(path)
+    editor.replace(path, 0, len(buffer.text), "def typed")
+    assert await desk.found("typed") == ["pkg/helper.toy:typed"]
+    desk.adapter.close()
+    index = KeptIndexes(tmp_path / "state").load(str(root))
+    assert index is not None
+    assert [each.name for each in index.files["pkg/helper.toy"].symbols.definitions] == ["helper"]
+
+
+@pytest.mark.contract("W5", "E3", "X4")
+async def test_unsaved_text_of_new_files_counts_and_of_ignored_denied_or_outer_ones_does_not(
+    root: Path, tmp_path: Path
+) -> None:
+    write(root, {".gitignore": "ignored.toy", "ignored.toy": "def saved"})
+    (root / ".git").mkdir()
+    write(root, {"denied.toy": "def saved", ".git/a.toy": "def saved"})
+    write(tmp_path, {"outer.toy": "def saved"})
+    editor = MemoryEditor()
+    for name in ("ws/new.toy", "ws/ignored.toy", "ws/denied.toy", "ws/.git/a.toy", "outer.toy", "ws/note.md"):
+        buffer = editor.open(str(tmp_path / name), "" if not (tmp_path / name).exists() else None)
+        editor.replace(str(tmp_path / name), 0, len(buffer.text), "def typed")
+    desk = Desk(root, editor=editor)
+    assert await desk.found("typed", unreadable=hide(root, "denied.toy")) == ["new.toy:typed"]
+
+
+@pytest.mark.contract("W5", "E11")
+async def test_of_a_clean_document_whose_file_changed_the_disk_counts(root: Path) -> None:
+    editor = MemoryEditor()
+    desk = Desk(root, editor=editor)
+    editor.open(str(root / "main.toy"))
+    assert await desk.found("main") != []
+    write(root, {"main.toy": "def rewritten"})
+    assert await desk.found("rewritten") == ["main.toy:rewritten"]
+
+
+# --- several roots -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.contract("W5", "P6")
+async def test_several_roots_are_one_code_base_and_one_inside_of_another_counts_once(
+    root: Path, tmp_path: Path
+) -> None:
+    write(tmp_path / "second", {"b.toy": "def outer\n  helper"})
+    desk = Desk(root, root / "pkg", tmp_path / "second")
+    second = root.parent / "second"
+    assert await desk.found("helper") == [
+        f"{root}/pkg/helper.toy:helper",
+        "main.toy:main",
+        f"{second}/b.toy:outer",
+    ]
+    result = await desk.ask("", active=(f"{second}/b.toy",))
+    assert result.files == 3
+    assert "outer" not in result.text
+
+
+async def test_a_root_that_is_missing_or_no_directory_is_an_ordinary_failure(root: Path) -> None:
+    for name in ("missing", "main.toy"):
+        with pytest.raises(ToolFailure, match=f"{name}: is outside the workspace"):
+            await Desk(root / name).ask()
+    with pytest.raises(ToolDefinitionError):
+        Desk(Path("relative"))
+
+
+async def test_a_root_that_was_replaced_since_it_was_admitted_is_not_read(root: Path, tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(root)
+    desk = Desk(link)
+    roots = await desk.adapter.roots(CancellationToken())
+    write(tmp_path / "other", {"a.toy": "def secret"})
+    link.unlink()
+    link.symlink_to(tmp_path / "other")
+    with pytest.raises(ToolFailure, match="leads out of it through a link"):
+        await desk.adapter.retrieve(query("", roots=roots))
+
+
+# --- what is kept ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.contract("W5")
+async def test_the_index_is_kept_for_the_next_session_which_parses_only_what_changed(
+    root: Path, tmp_path: Path
+) -> None:
+    state = tmp_path / "state/retrieval"
+    first = Desk(root, state=state)
+    await first.ask()
+    first.adapter.close()
+    (kept,) = state.iterdir()
+    assert (kept.stat().st_mode & 0o777, state.stat().st_mode & 0o777) == (0o600, 0o700)
+    write(root, {"main.toy": "def main\n  helper\n  other"})
+    second = Desk(root, state=state)
+    assert "pkg/helper.toy:helper" in await second.found("helper")
+    assert second.parser.parsed == ["main.toy"]
+
+
+@pytest.mark.contract("W5")
+@pytest.mark.parametrize("damage", [b"", b"garbage", b"openbuffer-repo-map 99\n", None])
+async def test_a_kept_index_that_cannot_be_used_is_made_anew(root: Path, tmp_path: Path, damage: bytes | None) -> None:
+    first = Desk(root, state=tmp_path / "state")
+    await first.ask()
+    first.adapter.close()
+    (kept,) = (tmp_path / "state").iterdir()
+    kept.write_bytes(kept.read_bytes()[:-9] if damage is None else damage)
+    second = Desk(root, state=tmp_path / "state")
+    assert len(await second.found("helper")) == 2
+    assert len(second.parser.parsed) == 2
+
+
+async def test_a_state_directory_that_cannot_be_written_is_said_and_nothing_more(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "state").write_text("a file")
+    monkeypatch.setattr(repo_map, "_SAVE_AFTER_PARSED", 1)
+    result = await Desk(root, state=tmp_path / "state/below").ask("", "helper")
+    assert result.shown == 2
+    assert "the index could not be kept for the next session" in result.notes[-1]
+
+
+@pytest.mark.contract("W5")
+async def test_sessions_at_the_same_time_leave_a_whole_index(root: Path, tmp_path: Path) -> None:
+    write(root, {f"many/{number}.toy": f"def f{number}\n  helper" for number in range(80)})
+    desks = [Desk(root, state=tmp_path / "state") for _ in range(4)]
+    async with anyio.create_task_group() as group:
+        for desk in desks:
+            for _ in range(3):
+                group.start_soon(desk.ask, "", "helper")
+    assert KeptIndexes(tmp_path / "state").load(str(root)) is not None
+    assert [path.suffix for path in (tmp_path / "state").iterdir()] == [".index"]
+
+
+async def test_no_more_indexes_are_kept_than_a_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("openbuffer.tools.retrieval.kept_index.RETRIEVAL_KEPT_INDEXES", 2)
+    kept = KeptIndexes(tmp_path / "state")
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state/x.unfinished").write_text("left by a crash")
+    os.utime(tmp_path / "state/x.unfinished", (LONG_AGO, LONG_AGO))
+    for number in range(4):
+        assert kept.save(f"/r{number}", repo_map.RepoMapIndex("p")) == ""
+        os.utime(kept._file(f"/r{number}"), (LONG_AGO + number, LONG_AGO + number))
+    assert kept.save("/r4", repo_map.RepoMapIndex("p")) == ""
+    assert [number for number in range(5) if kept.load(f"/r{number}") is not None] == [3, 4]
+    assert not (tmp_path / "state/x.unfinished").exists()
+
+
+# --- time --------------------------------------------------------------------------------------------------
+
+
+class StandingParser(ToyParser):
+    """Waits within the first file until it is let go, or its token is cancelled."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.started = threading.Event()
+        self.go = threading.Event()
+
+    def parse(self, sources, token):  # type: ignore[no-untyped-def]  # as in the class above
+        def waiting() -> Iterator[SourceText]:
+            for source in sources:
+                self.started.set()
+                while not self.go.wait(0.01):
+                    if token.cancelled:
+                        raise ToolCancelledError("stopped")
+                yield source
+
+        return super().parse(waiting(), token)
+
+
+@pytest.mark.contract("W5", "T6")
+async def test_the_event_loop_runs_while_it_parses_and_a_cancelled_query_has_stopped(root: Path) -> None:
+    desk = Desk(root)
+    desk.parser = parser = StandingParser()
+    desk.adapter._map.parser = parser
+    ticks = 0
+    with anyio.move_on_after(10) as scope:
+        async with anyio.create_task_group() as group:
+            group.start_soon(desk.ask)
+            while not parser.started.is_set():
+                await anyio.lowlevel.checkpoint()
+                ticks += 1
+            group.start_soon(desk.ask)  # waits for its turn
+            await anyio.sleep(0.1)
+            group.cancel_scope.cancel()
+    assert not scope.cancelled_caught
+    assert ticks > 0
+    parser.go.set()
+    assert len(await desk.found("helper")) == 2, "and the next query gets its turn"
+
+
+@pytest.mark.contract("W5")
+async def test_when_parsing_takes_too_long_the_answer_is_about_what_there_is_and_says_so(root: Path) -> None:
+    parser = ToyParser()
+    adapter = RepoMapRetrievalAdapter(roots=root, parser=parser, build_timeout_s=-1)
+    roots = await adapter.roots(CancellationToken())
+    result = await adapter.retrieve(query("", roots=roots))
+    assert (result.files, result.text) == (0, "")
+    assert result.notes[0] == "2 files not parsed yet (-1 seconds were over); call again for them"
+
+
+@pytest.mark.contract("W5")
+async def test_files_that_could_not_be_parsed_are_listed_and_never_fatal(root: Path) -> None:
+    write(root, {"bad.toy": "bad!", "min.toy": "x" * 20_000_000})
+    (root / "shut.toy").write_text("def shut")
+    (root / "nul.toy").write_bytes(b"\0\0")
+    result = await Desk(root).ask("", "helper")
+    assert result.shown == 2
+    assert result.notes[0] == (
+        "3 files that could not be parsed: bad.toy (is bad), min.toy (is larger than 2097152 bytes), "
+        "nul.toy (is binary, or in an encoding that is not parsed)"
+    )
