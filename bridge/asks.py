@@ -29,7 +29,6 @@ _TEXT_LINE_MAX_CHARS: Final = 600
 _TITLE_MAX_CHARS: Final = 60
 _DESCRIPTION_MAX_CHARS: Final = 200
 _OPTIONS_MAX: Final = 20
-_VALUE_MAX_CHARS: Final = 64 * 1024
 
 
 class LspQuestions:
@@ -54,7 +53,7 @@ class LspQuestions:
 
     async def _whole(self, question: Question) -> Answer:
         params = cast("Mapping[str, Any]", _params(question))
-        return _read(question, await self._dialogs.ask(ASK_USER, params))
+        return _read(await self._dialogs.ask(ASK_USER, params))
 
     async def _by_buttons(self, question: Question) -> Answer:
         titles = tuple(distinct(one_line(label, _TITLE_MAX_CHARS) for label in question.options))
@@ -107,11 +106,11 @@ def _option(label: str, description: str) -> UserOption:
     return {"label": label, "description": description} if description else {"label": label}
 
 
-def _read(question: Question, answer: object) -> Answer:
-    """What a client answered.
+def _read(answer: object) -> Answer:
+    """What a client answered; whether it fits the question is for whoever asked to judge.
 
     Raises:
-        NoDialogError: that is no answer to this question.
+        NoDialogError: that is no answer.
     """
     fields = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
     outcome, values = fields.get("outcome"), fields.get("values")
@@ -119,27 +118,7 @@ def _read(question: Question, answer: object) -> Answer:
         return Answer(outcome="dismissed")
     if outcome != "answered" or not isinstance(values, list):
         raise NoDialogError(f"the client's answer to {ASK_USER} is none that it can give")
-    given = tuple(cast("list[object]", values))
-    if wrong := _misfit(question, given):
-        raise NoDialogError(f"the client's answer does not fit the question: {wrong}")
-    return Answer(outcome="answered", values=cast("tuple[str, ...]", given))
-
-
-def _misfit(question: Question, values: tuple[object, ...]) -> str:
-    texts = [value for value in values if isinstance(value, str)]
-    if len(texts) < len(values):
-        return "a value is no text"
-    if len(set(texts)) < len(texts):
-        return "a value is there twice"
-    if not texts:
-        return "it has no value"
-    if not question.multi_select and len(texts) != 1:
-        return f"it has {len(texts)} values, and one was asked for"
-    own = [text for text in texts if text not in question.options]
-    if own and not question.free_text:
-        return "a value is none of the options"
-    if len(own) > 1:
-        return "it has more than one text of the user's own"
-    if any(not text.strip() or len(text) > _VALUE_MAX_CHARS for text in own):
-        return f"the user's own text is empty, or has more than {_VALUE_MAX_CHARS} characters"
-    return ""
+    given = cast("list[object]", values)
+    if not all(isinstance(value, str) for value in given):
+        raise NoDialogError(f"the client's answer to {ASK_USER} has a value that is no text")
+    return Answer(outcome="answered", values=tuple(cast("list[str]", given)))
