@@ -128,7 +128,10 @@ def serve_socket(
 
 
 def _connections(listener: Listener, token: str, announcement: dict[str, str], **options: Any) -> Awaitable[int]:
-    from .wire.sockets import serve_connections  # noqa: PLC0415  see the caller
+    from .preload import import_tools  # noqa: PLC0415  see the caller
+    from .wire.sockets import serve_connections  # noqa: PLC0415  likewise
+
+    import_tools()
 
     def ready() -> None:
         try:
