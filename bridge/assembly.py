@@ -28,6 +28,7 @@ from .directories import DirectoryError, OwnDirectories, hidden_paths, own_direc
 from .host_writes import ToldEventLog
 from .own_files import OwnFilesPolicy
 from .permissions import FileRules
+from .retrieval import session_retrieval
 from .session_sandbox import SessionSandbox
 from .settings import LiveSettings, ignore
 from .version import VERSION
@@ -120,6 +121,7 @@ def assemble(
         sandbox=sandbox,
         environment=environment,
         tasks=tasks,
+        retrieval=session_retrieval(everywhere, directories.indexes, editor=editor, ending=ending),
         web=live_web(settings),
         web_search=search_provider(settings, os.environ, tell=tell),
         ask=HeadlessAsks(how=_NOBODY_IS_ASKED),  # a client's call brings a port of its own, which comes before it

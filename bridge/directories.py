@@ -59,6 +59,11 @@ class OwnDirectories:
         return self.state / "artifacts"
 
     @property
+    def indexes(self) -> Path:
+        """Indexes of code bases, for CodebaseRetrieval."""
+        return self.state / "indexes"
+
+    @property
     def log(self) -> Path:
         """The event log, with all that belongs to it."""
         return self.state / "log"

@@ -13,7 +13,6 @@ from openbuffer.sandbox.port import SandboxClient, routes_files_through_sandbox
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf, SkipValidation
 
 from .builtin.ask_user_question import create_ask_user_question_tool
-from .builtin.codebase_retrieval import create_retrieval_tool
 from .builtin.delete import create_delete_tool
 from .builtin.edit import create_edit_tool
 from .builtin.glob import create_glob_tool
@@ -176,6 +175,8 @@ def _searching(config: ToolConfig) -> tuple[FunctionTool, ...]:
 def _retrieving(config: ToolConfig) -> tuple[FunctionTool, ...]:
     if config.retrieval is None:
         return ()
+    from .builtin.codebase_retrieval import create_retrieval_tool  # noqa: PLC0415  a set without it does not pay for it
+
     return (create_retrieval_tool(adapter=config.retrieval, description=config.descriptions.get("CodebaseRetrieval")),)
 
 

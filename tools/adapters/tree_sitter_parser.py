@@ -11,7 +11,7 @@ import os
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
-from importlib import metadata, util
+from importlib import util
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
@@ -62,9 +62,13 @@ class TreeSitterParser:
         there = installed_languages()
         return there if self._wanted is None else there & self._wanted
 
-    @functools.cached_property
+    @property
     def fingerprint(self) -> str:
         """Our queries with the releases of the library and the grammars."""
+        return self._fingerprint
+
+    @functools.cached_property
+    def _fingerprint(self) -> str:
         modules = sorted({GRAMMARS[language].module for language in self.languages})
         releases = " ".join(f"{module.removeprefix('tree_sitter_')}={_release(module)}" for module in modules)
         return f"tree-sitter tags={TAGS_VERSION} core={_release('tree_sitter')} {releases}"
@@ -198,6 +202,8 @@ def _is_installed(module: str) -> bool:
 
 
 def _release(module: str) -> str:
+    from importlib import metadata  # noqa: PLC0415  it loads half of the mail package
+
     try:
         return metadata.version(module.replace("_", "-"))
     except metadata.PackageNotFoundError:
