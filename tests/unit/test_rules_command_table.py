@@ -119,7 +119,7 @@ ASKED = [
     "ls & cat x", "docker run ls", "ls ${!X}", "ls $((X))", "ls ${PATH:X}", "[[ $X -eq 1 ]]", "[ $X ]",
     "ls $(( $(git show x) ))", "[[ $(git show x) -eq 1 ]]", "git config core.pager x", "git difftool -x ls",
     "ls > ~+/x", "ls > ~u/x", "ls > /proc/self/cwd/secret/x", "(cd secret; ls > x)", "ls 3<>secret/x >&3",
-    "find a -execdir sh -c 'ls > x' \\;", "git submodule foreach 'ls > x'", "ls ${X@P}", "time -v ls",
+    "find a -execdir sh -c 'ls > x' \\;", "git submodule foreach 'ls > x'", "ls ${X@P}", "time -v ls", "!ls", "!'ls' x",
     "[ a < b ]; ls", "[ -v x ]; ls", "ls; [ a || ls -f x ]",
     "busybox ls", "echo x; ./run", "if git status; then cat x; fi", "f() { cat x; }; git status", "git.exe status",
 ]  # fmt: skip

@@ -235,6 +235,8 @@ class _Reader:
             self._result.doubt(
                 "is not understood by the parser" if kind == "ERROR" else f"has a {kind.replace('_', ' ')}"
             )
+        if kind == "negated_command" and not re.match(r"![ \t\n]", self._text(node)):
+            self._result.doubt("has a ! that may belong to a word")
         if kind in {"subscript", "array"}:
             self._result.doubt("has an array")
         if kind == "for_statement":
