@@ -164,7 +164,9 @@ def test_the_table_of_tools_is_what_there_is() -> None:
     from openbuffer.tools.adapters.brave_search import BraveSearch
     from openbuffer.tools.adapters.computer_memory import InMemoryComputerDriver
     from openbuffer.tools.adapters.task_memory import InMemoryTaskStore
+    from openbuffer.tools.adapters.tree_sitter_parser import TreeSitterParser
     from openbuffer.tools.config import ToolConfig, build_tools
+    from openbuffer.tools.retrieval.repo_map import RepoMapRetrievalAdapter
     from openbuffer.tools.support.http_guard_settings import WebSettings
 
     table = re.findall(r"^\| `(\w+)` \| (`\w+\??`.*) \|$", README, re.MULTILINE)
@@ -178,6 +180,7 @@ def test_the_table_of_tools_is_what_there_is() -> None:
             web_search=BraveSearch(settings=web),
             ask=InMemoryAsks(),
             computer=InMemoryComputerDriver(),
+            retrieval=RepoMapRetrievalAdapter(roots="/", parser=TreeSitterParser()),
         )
     )
     schemas = {tool.name: tool.input_schema for tool in tools}
