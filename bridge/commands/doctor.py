@@ -50,6 +50,7 @@ def doctor(root: Path | None, *, as_json: bool, config_file: Path | None = None)
 def _examine_use(root: Path | None, config_file: Path | None) -> Iterator[Finding]:
     from .doctor_commands import examine_commands, examine_configuration, examine_log  # noqa: PLC0415  see above
     from .doctor_files import examine_root  # noqa: PLC0415  see above
+    from .doctor_transports import examine_transports  # noqa: PLC0415  see above
 
     try:
         workspace = (root or Path()).absolute()
@@ -68,6 +69,7 @@ def _examine_use(root: Path | None, config_file: Path | None) -> Iterator[Findin
         if settings is not None:
             yield from examine_commands(workspace, settings)
     yield from examine_companions()
+    yield from examine_transports()
 
 
 def _bad(findings: list[Finding]) -> list[str]:
