@@ -107,6 +107,16 @@ def test_a_killed_editor_costs_the_server_no_more_than_half_a_second_of_work(tmp
 
 
 @pytest.mark.contract("B3")
+async def test_the_process_of_its_client_may_be_told_before_it_says_a_word() -> None:
+    editor = await asyncio.create_subprocess_exec(sys.executable, "-c", "input()", stdin=subprocess.PIPE)
+    async with RawClient.start((*SERVER, f"--clientProcessId={editor.pid}")) as client:
+        assert await client.alive()
+        editor.kill()
+        assert await client.exit_code() == 1
+    await editor.wait()
+
+
+@pytest.mark.contract("B3")
 async def test_it_ends_when_the_process_of_its_client_is_gone_already(tmp_path: Path) -> None:
     gone = await asyncio.create_subprocess_exec(sys.executable, "-c", "")
     await gone.wait()

@@ -314,6 +314,26 @@ async def test_the_end_of_the_server_ends_every_session_with_its_calls_answered(
 
 
 @pytest.mark.contract("B3")
+async def test_a_client_that_does_not_read_is_given_up_and_the_others_do_not_notice(tmp_path: Path) -> None:
+    more = (*TOOLS, "outgoing_max_bytes=3000000")
+    async with (
+        listening(env=GIVEN, command=more) as server,
+        BridgeClient(tmp_path, **server.reached_by) as client,
+    ):
+        reader, writer = await server.connect()
+        writer.write(initialize(tmp_path))
+        await answer(reader)
+        transport: Any = reader._transport  # type: ignore[attr-defined]  # the way to a client that reads no more
+        transport.pause_reading()
+        call = {"name": "big", "arguments": {"bytes": 2_000_000}}
+        for number in range(2, 8):
+            writer.write(frame({"jsonrpc": "2.0", "id": number, "method": "openbuffer/callTool", "params": call}))
+        async with asyncio.timeout(DEADLINE_S):
+            while b"the client does not read" not in server.stderr:
+                assert (await client.call_tool("echo", {"a": 1})).data == {"a": 1}
+
+
+@pytest.mark.contract("B3")
 async def test_more_sessions_than_there_may_be_are_turned_away(tmp_path: Path) -> None:
     async with (
         listening(env=GIVEN, command=(*TOOLS, "sessions_max=2")) as server,

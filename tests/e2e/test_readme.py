@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -211,3 +212,32 @@ def test_the_session_of_the_protocol_document_goes_as_written(tmp_path: Path, en
     assert server.returncode == 0
     assert list(answers) == [1, 2, 3]
     assert answers[2] == json.loads(result)
+
+
+def test_the_python_example_reads_what_is_not_saved(workspace: Path, environment: Mapping[str, str]) -> None:
+    (example,) = examples("From Python, without an editor", "python")
+    told = run([sys.executable, "-P", "-c", example], workspace, environment)
+    assert "1\ttyped, not saved" in told
+    assert (workspace / "a.txt").read_text() == OLD_LINE
+
+
+def test_neovim_connects_to_a_server_that_listens_as_is_said(workspace: Path, environment: Mapping[str, str]) -> None:
+    (example,) = examples("Many clients at one server", "lua")
+    nvim = shutil.which("nvim", path=environment["PATH"])
+    if nvim is None:
+        pytest.skip("there is no nvim on this machine")
+    started = "vim.wait(20000, function() local c = vim.lsp.get_clients()[1] return c and c.initialized end, 20)"
+    ask = "print(vim.lsp.get_clients()[1]:request_sync('openbuffer/listTools', {}, 20000).result.tools[1].name)"
+    (workspace / "session.lua").write_text(f"{example}\n{started}\n{ask}\n")
+    serve = [str(Path(sys.executable).with_name("openbuffer")), "serve", "--listen", "127.0.0.1:0"]
+    with (workspace / "announced.json").open("w") as announced:
+        server = subprocess.Popen(serve, env=environment, stdin=subprocess.DEVNULL, stdout=announced)
+    try:
+        while not (workspace / "announced.json").read_text().endswith("\n"):
+            assert server.poll() is None
+            time.sleep(0.02)
+        told = run([nvim, "--headless", "--clean", "-l", "session.lua"], workspace, environment)
+    finally:
+        server.kill()
+        server.wait()
+    assert "Read" in told or "Shell" in told

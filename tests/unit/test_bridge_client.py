@@ -260,3 +260,39 @@ async def test_text_with_a_lone_surrogate_arrives_as_it_is(tmp_path: Path, serve
     command = server("shake_hands(); m = read(); send(id=m['id'], result=m['params']); answer_all()")
     async with BridgeClient([tmp_path], command=command) as client:
         assert await client.request("echo", {"text": "\ud800 é 😋"}) == {"text": "\ud800 é 😋"}
+
+
+async def test_progress_goes_to_the_call_that_it_is_of(tmp_path: Path, server: Any) -> None:
+    command = server("""
+        shake_hands()
+        asked = read()
+        for kind in ("begin", "report", "end"):
+            send(method="$/progress", params={"token": asked["params"]["workDoneToken"], "value": {"kind": kind}})
+        send(method="$/progress", params={"token": "another", "value": {"kind": "begin"}})
+        send(id=asked["id"], result={"name": "T", "isError": False, "data": 1})
+        send(method="$/progress", params={"token": asked["params"]["workDoneToken"], "value": {"kind": "late"}})
+        answer_all()
+    """)
+    told: list[str] = []
+    async with BridgeClient([tmp_path], command=command) as client:
+        answer = await client.call_tool("T", {}, on_progress=lambda value: told.append(value["kind"]))
+        assert answer.data == 1
+        await client.request("anything")
+    assert told == ["begin", "report", "end"]
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "unix:/no/such/socket", "nonsense", "127.0.0.1:"])
+async def test_an_address_where_nobody_listens_is_told(tmp_path: Path, address: str) -> None:
+    with pytest.raises(BridgeStartError, match=f"{address}: no server answers there"):
+        async with BridgeClient(tmp_path, connect=address):
+            pass
+
+
+async def test_the_access_token_goes_with_the_first_message(tmp_path: Path, server: Any) -> None:
+    command = server("""
+        hello = read()
+        send(id=hello["id"], result={"capabilities": hello["params"]["initializationOptions"]})
+        answer_all()
+    """)
+    async with BridgeClient(tmp_path, command=command, access_token="secret") as client:
+        assert client.server_capabilities == {"openbuffer": {"accessToken": "secret"}}
