@@ -322,7 +322,7 @@ RETRIEVAL_BATCH_TIMEOUT_S: Final = 4.0
 RETRIEVAL_HANGS_MAX: Final = 8
 """Files that may take too long in one call; of batches with further ones nothing is parsed."""
 
-RETRIEVAL_BUILD_TIMEOUT_S: Final = 120.0
+RETRIEVAL_BUILD_TIMEOUT_S: Final = 60.0
 """How long one call parses; what is left then is parsed by the next."""
 
 RETRIEVAL_MEMORY_MAX_BYTES: Final = 1024 * MIB

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hypothesis import strategies as st
 from openbuffer.tools.contract import CancellationToken
 from openbuffer.tools.retrieval.index import SourceFile, build_repo_map_index
-from openbuffer.tools.retrieval.port import Definition, FileSymbols, Parsed, Reference, RetrievalQuery
+from openbuffer.tools.retrieval.port import Definition, FileSymbols, Parsed, RetrievalQuery
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -63,7 +63,7 @@ def toy_symbols(text: str) -> FileSymbols:
             imports.append(imported)
         else:
             uses[owner, found[4]] = uses.get((owner, found[4]), 0) + 1
-    references = tuple(Reference(owner, name, times) for (owner, name), times in uses.items())
+    references = tuple((owner, name, times) for (owner, name), times in uses.items())
     return FileSymbols(tuple(definitions), references, tuple(imports))
 
 

@@ -22,7 +22,7 @@ def defined(symbols: FileSymbols) -> dict[str, int]:
 
 def used(symbols: FileSymbols) -> set[tuple[str, str]]:
     definitions = symbols.definitions
-    return {("" if each.owner < 0 else definitions[each.owner].name, each.name) for each in symbols.references}
+    return {("" if owner < 0 else definitions[owner].name, name) for owner, name, _ in symbols.references}
 
 
 @pytest.mark.contract("W5")

@@ -289,6 +289,22 @@ async def test_several_roots_are_one_code_base_and_one_inside_of_another_counts_
     assert "outer" not in result.text
 
 
+async def test_a_root_that_goes_away_and_comes_back_is_left_out_and_said_to_be_while_others_are_there(
+    root: Path, tmp_path: Path
+) -> None:
+    write(tmp_path / "first", {"b.toy": "def outer\n  helper"})
+    desk = Desk(root.parent / "first", root)
+    whole = await desk.found("helper")
+    assert whole == [f"{root}/pkg/helper.toy:helper", "b.toy:outer", f"{root}/main.toy:main"]
+    os.rename(root.parent / "first", root.parent / "away")
+    assert await desk.found("helper") == ["pkg/helper.toy:helper", "main.toy:main"]
+    result = await desk.ask("", "helper")
+    assert (result.files, result.notes[0]) == (2, f"roots that are not to be had: {root.parent}/first")
+    os.rename(root.parent / "away", root.parent / "first")
+    assert await desk.found("helper") == whole
+    assert (await desk.ask()).notes == ()
+
+
 async def test_a_root_that_is_missing_or_no_directory_is_an_ordinary_failure(root: Path) -> None:
     for name in ("missing", "main.toy"):
         with pytest.raises(ToolFailure, match=f"{name}: is outside the workspace"):

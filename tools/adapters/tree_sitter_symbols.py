@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import tree_sitter
 
 from ..limits import RETRIEVAL_FILE_MAX_SYMBOLS, RETRIEVAL_SIGNATURE_MAX_CHARS
-from ..retrieval.port import Definition, FileSymbols, Reference
+from ..retrieval.port import Definition, FileSymbols
 from .tree_sitter_tags import GRAMMARS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tree_sitter import Node, Parser, Query
+
+    from ..retrieval.port import Reference
 
 _NAME_MAX_BYTES: Final = 120
 _IMPORTS_MAX: Final = 1_000
@@ -183,7 +185,7 @@ def _references(found: list[_Found], used: dict[int, int], content: bytes) -> tu
             counts[key] = counts.get(key, 0) + 1
             if len(counts) >= RETRIEVAL_FILE_MAX_SYMBOLS:
                 break
-    return tuple(Reference(owner, name, count) for (owner, raw), count in counts.items() if (name := _name(raw)))
+    return tuple((owner, name, count) for (owner, raw), count in counts.items() if (name := _name(raw)))
 
 
 def _imports(raw: Iterable[bytes]) -> tuple[str, ...]:

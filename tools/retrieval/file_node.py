@@ -17,7 +17,8 @@ _NAMELESS: Final = frozenset({"__init__", "index", "mod", "lib", "main", "init"}
 """Files of these names are imported by the name of their directory."""
 
 _TEST: Final = re.compile(
-    r"(?:^|[/_.\-])(?:tests?|testing|specs?|__tests__|fixtures?|testdata|mocks?)(?:[/_.\-]|$)", re.IGNORECASE
+    r"(?:^|[/_.\-])(?:tests?|testing|specs?|__tests__|fixtures?|testdata|mocks?|examples?|samples?|benchmarks?)(?:[/_.\-]|$)",
+    re.IGNORECASE,
 )
 
 
@@ -55,16 +56,13 @@ class FileNode:
         self.stem = self.directory_name if stem in _NAMELESS else stem
         self._by_owner: dict[str, list[tuple[str, int]]] | None = None
         self._children: dict[str, list[str]] | None = None
-        self.keys_of_names: dict[str, list[str]] = {}
+        self.keys_of_names: dict[str, tuple[str, ...]] = {}
         self._keys = self._made_keys()
         self._by_key = {key: place for place, key in enumerate(self._keys)}
-        self.users_of_names: dict[str, list[str]] = {}
+        self.users_of_names: dict[str, tuple[str, ...]] = {}
         keys, users = [*self._keys, ""], self.users_of_names  # an owner of -1 is the last of these
         for owner, used, _ in entry.symbols.references:
-            if used in users:
-                users[used].append(keys[owner])
-            else:
-                users[used] = [keys[owner]]
+            users[used] = (*users[used], keys[owner]) if used in users else (keys[owner],)
 
     @property
     def keys(self) -> list[str]:
@@ -101,20 +99,20 @@ class FileNode:
                 self._children.setdefault(self.owner_of(each), []).append(each)
         return self._children.get(key, [])
 
-    def users_of(self, name: str) -> list[str]:
+    def users_of(self, name: str) -> tuple[str, ...]:
         """The definitions that use a name."""
-        return self.users_of_names.get(name, [])
+        return self.users_of_names.get(name, ())
 
     def _made_keys(self) -> list[str]:
         keys: list[str] = []
         for definition in self.entry.symbols.definitions:
-            known = self.keys_of_names.setdefault(definition.name, [])
+            known = self.keys_of_names.get(definition.name, ())
             key = f"{definition.name} {len(known)}" if known else definition.name
-            known.append(key)
+            self.keys_of_names[definition.name] = (*known, key)
             keys.append(key)
         return keys
 
 
 def looks_like_test(path: str) -> bool:
-    """Whether a path has a name in it that tests, or what only tests use, commonly have."""
+    """Whether a path has a name in it that tests commonly have, or what only tests or readers use."""
     return _TEST.search(path) is not None

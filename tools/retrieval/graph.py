@@ -239,7 +239,7 @@ class _Family:
         self.users: dict[str, set[str]] = {}
 
 
-def _differing(old: Mapping[str, list[str]] | None, new: Mapping[str, list[str]] | None) -> list[str]:
+def _differing(old: Mapping[str, tuple[str, ...]] | None, new: Mapping[str, tuple[str, ...]] | None) -> list[str]:
     """The names for which two files say something else, in no order that matters."""
     if not old or not new:
         return list(new or old or ())

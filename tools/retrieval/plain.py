@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import sys
 from itertools import repeat
-from typing import Any, Final, TypeGuard
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
-from .port import Definition, FileSymbols, Reference
+from .port import Definition, FileSymbols
+
+if TYPE_CHECKING:
+    from .port import Reference
 
 _TEXT_MAX_CHARS: Final = 1_000
 _SYMBOLS_MAX: Final = 100_000
@@ -80,7 +83,7 @@ def _references(by_owner: list[Any], definitions: int) -> tuple[Reference, ...]:
                 raise NotPlainError("a text is missing or too long")
             if set(map(type, counts)) != {int} or min(counts) < 1 or max(counts) >= _NUMBER_MAX:
                 raise NotPlainError("a number is missing or out of bounds")
-            found += map(Reference, repeat(owner), map(sys.intern, names), counts)
+            found += zip(repeat(owner), map(sys.intern, names), counts)
     return tuple(found)
 
 

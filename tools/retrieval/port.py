@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -95,12 +95,11 @@ class Definition(NamedTuple):
     text: str
 
 
-class Reference(NamedTuple):
-    """A name that is used in a file: inside of which definition (as ``Definition.owner``), and how many times."""
+Reference: TypeAlias = "tuple[int, str, int]"
+"""A name that is used in a file: inside of which definition (as ``Definition.owner``), the name, how many times.
 
-    owner: int
-    name: str
-    times: int
+Plain tuples: an index has hundreds of thousands, and the garbage collector passes over those that hold no others.
+"""
 
 
 @dataclass(frozen=True, slots=True)

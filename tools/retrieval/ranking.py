@@ -43,7 +43,7 @@ LEAST: Final = 3e-4
 PUSHES_MAX: Final = 60_000
 
 TEST: Final = 0.3
-"""A definition in a test has this part of its rank, unless a test is what the query is about."""
+"""A definition in a test or an example has this part of its rank, unless a test is what the query is about."""
 MINOR: Final = 0.5
 """The same for constants, variables, fields and the like, which come in great numbers."""
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from openbuffer.editor_access.errors import EditorAccessError
 
-from ..errors import PlanOutdatedError, ToolCancelledError
+from ..errors import PlanOutdatedError, ToolCancelledError, ToolFailure
 from ..limits import RETRIEVAL_BUILD_TIMEOUT_S
 from ..support.blocking import run_blocking
 from ..support.left_out import counted
@@ -132,16 +132,25 @@ class _RepoMap:
     kept: KeptIndexes | None
     build_timeout_s: float
     _canonical: dict[str, str] = field(default_factory=dict[str, str])
+    _missing: tuple[str, ...] = ()
     _maps: dict[str, _RootMap] = field(default_factory=dict[str, _RootMap])
     _graph: SymbolGraph = field(default_factory=SymbolGraph)
     _overlay: dict[str, IndexedFile] = field(default_factory=dict[str, IndexedFile])
     _turn: threading.Lock = field(default_factory=threading.Lock)
 
     def located_roots(self) -> tuple[str, ...]:
+        found: dict[str, str] = {}
+        failures: dict[str, ToolFailure] = {}
         for root in self.roots.given:
-            with self.roots.locate(root) as located, OpenedRoot(located) as opened:
-                self._canonical[root] = opened.path
-        return tuple(dict.fromkeys(self._canonical[root] for root in self.roots.given))
+            try:
+                with self.roots.locate(root) as located, OpenedRoot(located) as opened:
+                    found[root] = opened.path
+            except ToolFailure as failure:
+                failures[root] = failure
+        if not found:
+            raise next(iter(failures.values()))
+        self._canonical, self._missing = found, tuple(failures)
+        return tuple(dict.fromkeys(found.values()))
 
     def answer(self, query: RetrievalQuery, open_texts: _OpenTexts) -> RetrievalResult:
         with self._turn_of(query.token):
@@ -170,6 +179,10 @@ class _RepoMap:
             self._turn.release()
 
     def _bring_up_to_date(self, query: RetrievalQuery) -> None:
+        for root, each in list(self._maps.items()):
+            if root not in query.roots or each.prefix != _prefix(root, query.roots):
+                self._graph.update({}, [each.prefix + path for path in each.index.files])
+                del self._maps[root]
         for root in query.roots:
             self._bring_root_up_to_date(root, query)
 
@@ -182,9 +195,10 @@ class _RepoMap:
             with OpenedRoot(located) as opened:
                 each = self._maps.get(root) or self._new_map(root, query.roots)
                 files = each.tree.look(opened, query.token, unreadable)
-                inner = tuple(f"{other}/" for other in query.roots if other.startswith(f"{root}/"))
+                above = f"{root.rstrip('/')}/"
+                inner = tuple(f"{other[len(above) :]}/" for other in query.roots if other.startswith(above))
                 if inner:
-                    files = [file for file in files if not f"{root}/{file.path}".startswith(inner)]
+                    files = [file for file in files if not file.path.startswith(inner)]
                 update = update_repo_map_index(
                     each.index, files, self.parser, query.token, timeout_s=self.build_timeout_s
                 )
@@ -201,7 +215,7 @@ class _RepoMap:
 
     def _new_map(self, root: str, roots: tuple[str, ...]) -> _RootMap:
         index = (self.kept.load(root) if self.kept is not None else None) or RepoMapIndex(self.parser.fingerprint)
-        prefix = "" if root == roots[0] else f"{root}/"
+        prefix = _prefix(root, roots)
         is_source: Callable[[str], bool] = lambda path: self.parser.language_of(path) is not None  # noqa: E731  typed
         each = self._maps[root] = _RootMap(root, prefix, SourceTree(is_source), RepoMapIndex(index.parser))
         self._graph.update({prefix + path: file for path, file in index.files.items()})
@@ -220,7 +234,7 @@ class _RepoMap:
         overlay: dict[str, IndexedFile] = {}
         for document in documents:
             path = self._path_in_graph(document.path)
-            if path is None or not PRUNED.isdisjoint(path.split("/")):
+            if path is None or (path not in self._graph.files and not PRUNED.isdisjoint(path.split("/"))):
                 continue
             if path not in self._graph.files and os.path.lexists(document.path):
                 continue  # ignored, or of no language that is parsed
@@ -285,6 +299,8 @@ class _RepoMap:
     def _notes(self, open_texts: _OpenTexts, unknown: list[str]) -> list[str]:
         notes: list[str] = []
         indexes = [each.index for each in self._maps.values()]
+        if self._missing:
+            notes.append(f"roots that are not to be had: {', '.join(map(printable, self._missing))}")
         if pending := sum(index.pending for index in indexes):
             limit = f"{self.build_timeout_s:g} seconds"
             notes.append(f"{counted(pending, 'file', 'files')} not parsed yet ({limit} were over); call again for them")
@@ -304,6 +320,11 @@ class _RepoMap:
             if each.save_trouble:
                 notes.append(f"the index could not be kept for the next session ({each.save_trouble})")
         return notes
+
+
+def _prefix(root: str, roots: Sequence[str]) -> str:
+    """What is put before the path of a file to get that in the graph: what is in the first root has none."""
+    return "" if root == roots[0] else f"{root.rstrip('/')}/"
 
 
 def _named(troubled: Mapping[str, str]) -> str:

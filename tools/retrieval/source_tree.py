@@ -46,7 +46,7 @@ class SourceTree:
         self._standing: StandingTree | None = None
         self._seen_through: Any = None
         self._paths: list[str] = []
-        self._ignore_files: dict[str, Mark] = {}
+        self._ignore_files: dict[str, Mark | None] = {}
 
     def look(self, opened: OpenedRoot, token: CancellationToken, unreadable: Unreadable | None) -> list[SourceFile]:
         """The files as they are now; ``unreadable`` are paths of which nothing is to be known.
@@ -93,9 +93,9 @@ class SourceTree:
                 if standing is not None:
                     standing.add_directory(part)
                     for name in SPECIAL_NAMES.intersection(part.files):
-                        status = os.stat(name, dir_fd=part.fd, follow_symlinks=False)
-                        standing.is_settled = standing.is_settled and _is_settled(status, time.time_ns())
-                        self._ignore_files[prefix + name] = mark_of(status)
+                        mark = _mark(name, part.fd, time.time_ns())
+                        standing.is_settled = standing.is_settled and mark is not None
+                        self._ignore_files[prefix + name] = mark
         self._paths.sort()
         self.notes = _left_out(walk.tally, ignored, ignored_directories)
         if standing is not None:
