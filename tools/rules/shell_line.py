@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from .computing import COMPUTES, compares_unknown, is_number, takes_part
 from .here_documents import doubt_of_here_document
-from .shell_parser import parsed
+from .shell_parser import WORDS, inside, leaves, outermost, parsed, pieces
 from .shell_words import NoWordError, Word, read_word
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from tree_sitter import Node
 
 LINE_MAX_BYTES: Final = 16 * 1024
@@ -115,19 +113,6 @@ _LEAVES: Final = frozenset(
     }
 )  # fmt: skip
 
-_WORDS: Final = frozenset(
-    {
-        "word", "number", "raw_string", "ansi_c_string", "translated_string", "string", "concatenation", "expansion",
-        "simple_expansion", "command_substitution", "process_substitution", "arithmetic_expansion", "brace_expression",
-    }
-)  # fmt: skip
-
-_EXPANSIONS: Final = frozenset(
-    {"expansion", "simple_expansion", "command_substitution", "process_substitution", "arithmetic_expansion"}
-)
-_UNITS: Final = frozenset({"word", "raw_string", "ansi_c_string", "string", "comment", "heredoc_body", "regex"})
-"""What may hold blanks, line ends and quotes that are part of it."""
-
 _ON_ONE_LINE: Final = frozenset(
     {
         "command", "declaration_command", "unset_command", "redirected_statement", "file_redirect",
@@ -171,7 +156,7 @@ class _Reader:
     def check_leaves(self, root: Node) -> None:
         """Between the parser's pieces there is nothing but blanks, so that it passed over nothing."""
         end = 0
-        for node in _leaves(root, self._check_gaps):
+        for node in leaves(root, self._check_gaps):
             if not _BETWEEN.fullmatch(self._source, end, max(end, node.start_byte)):
                 self._result.doubt(f"has {self._shown(end, node.start_byte)!r}, which is not understood")
                 return
@@ -257,7 +242,7 @@ class _Reader:
     def _without_substitutions(self, node: Node) -> bytes:
         """The text of an expansion, but for the commands in it that the parser has found."""
         text = bytearray(self._source[node.start_byte : node.end_byte])
-        for each in _inside(node, "command_substitution"):
+        for each in inside(node, "command_substitution"):
             start, end = each.start_byte - node.start_byte, each.end_byte - node.start_byte
             text[start:end] = b" " * (end - start)
         return bytes(text)
@@ -297,7 +282,7 @@ class _Reader:
         """The parser sees an expression, where a shell sees words, and perhaps the end of the command."""
         parts: list[tuple[int, int, list[Node]]] = []
         end = node.children[0].end_byte
-        for each in _pieces(node):
+        for each in pieces(node):
             if not _BLANKS.fullmatch(self._source, end, max(end, each.start_byte)):
                 self._result.not_understood("has a line end of which it is not clear what it ends")
             self._part(each, parts)
@@ -404,7 +389,7 @@ class _Reader:
         is_ascii = len(text) == end - start
         expansions: dict[int, int] = {}
         for node in nodes:
-            for each in _outermost(node):
+            for each in outermost(node):
                 first, last = each.start_byte - start, each.end_byte - start
                 if not is_ascii:
                     first = len(self._source[start : each.start_byte].decode())
@@ -427,7 +412,7 @@ class _Reader:
             if child.type == "file_descriptor":
                 if not (self._text(child).isdigit() and self._begins_word(child.start_byte)):
                     self._result.doubt("has a number before a redirection that may belong to a word")
-            elif child.type in _WORDS:
+            elif child.type in WORDS:
                 joins = bool(words) and bool(_JOINED.fullmatch(self._source, words[-1][-1].end_byte, child.start_byte))
                 words[-1:] = [[*words[-1], child]] if joins else [*words[-1:], [child]]
                 self.visit(child, depth + 1)
@@ -463,7 +448,7 @@ class _Reader:
                 self._visit_children(child, depth)
             elif child.type == "file_redirect":
                 more += self._redirect(child, depth + 1)
-            elif child.type in _WORDS:
+            elif child.type in WORDS:
                 more.append(child)
             elif child.type not in {"heredoc_start", "heredoc_end"}:
                 self.visit(child, depth + 1)
@@ -492,43 +477,3 @@ class _Reader:
 
 _JOINED: Final = re.compile(rb"(?:\\\n)*")
 _PLAIN_PATTERN: Final = re.compile(r"[\w.*?+^@%,:/\[\]-]+")
-
-
-def _leaves(root: Node, look: Callable[[Node], None]) -> Iterator[Node]:
-    """The smallest pieces in their order, without recursion; the others are looked at before what is in them."""
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        if node.child_count and node.type not in _UNITS:
-            look(node)
-            stack.extend(reversed(node.children))
-        else:
-            yield node
-
-
-def _pieces(test: Node) -> Iterator[Node]:
-    """The words and signs of a test between its brackets, in their order."""
-    stack = list(reversed(test.children[1:-1]))
-    while stack:
-        node = stack.pop()
-        if node.child_count and node.type not in _WORDS:
-            stack.extend(reversed(node.children))
-        else:
-            yield node
-
-
-def _inside(node: Node, kind: str) -> Iterator[Node]:
-    """The outermost pieces of a kind in a node."""
-    for child in node.children:
-        if child.type == kind:
-            yield child
-        else:
-            yield from _inside(child, kind)
-
-
-def _outermost(node: Node) -> Iterator[Node]:
-    if node.type in _EXPANSIONS:
-        yield node
-        return
-    for child in node.children:
-        yield from _outermost(child)
