@@ -195,6 +195,7 @@ def test_the_table_of_tools_is_what_there_is() -> None:
 
 def test_the_session_of_the_protocol_document_goes_as_written(tmp_path: Path, environment: Mapping[str, str]) -> None:
     document = (ROOT / "bridge" / "PROTOCOL.md").read_text(encoding="utf-8").replace("/workspace", str(tmp_path))
+    document = document.split("\n## A first session\n")[1].split("\n## ")[0]
     session, result = re.findall(r"^```json\n(.*?)^```$", document, re.MULTILINE | re.DOTALL)
     with subprocess.Popen(
         ["openbuffer", "serve"], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
