@@ -251,9 +251,20 @@ async def test_redirects_end_and_a_circle_is_told() -> None:
 
 async def test_a_redirect_to_what_is_no_url_is_told() -> None:
     async with serving(server := Server()):
-        for location in ("file:///etc/passwd", "http://u:p@h/", "ftp://h/"):
+        for location in (
+            *(
+                "file:///etc/passwd",
+                "http://u:p@h/",
+                "ftp://h/",
+                "http:127.0.0.1",
+                "http:///x",
+                "http://[::1",
+                "https:/p",
+            ),
+            *("http://h:99999/", "http://a b/", "http://xn--\xff/", "/" + "a" * 9_000, "\\\\h\\", "http://h:x/"),
+        ):
             server.answers["/"] = moved(location)
-            assert "redirects to what is not fetched" in await failure(web_fetch(), server.url())
+            assert "redirects to what is not fetched" in await failure(web_fetch(), server.url()), location
 
 
 # --- TLS -------------------------------------------------------------------------------------------------------------
@@ -296,6 +307,20 @@ async def test_no_tls_at_the_other_end_is_told() -> None:
         port = listener.extra(anyio.abc.SocketAttribute.local_port)
         assert "no secure connection" in await failure(web_fetch(), f"https://{SITE}:{port}/")
         tasks.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize(
+    "records", [b"no record of TLS " * 9, bytes([21, 3, 3, 0, 2, 2, 40])], ids=["nonsense", "alert"]
+)
+async def test_a_secure_connection_that_is_damaged_later_is_told(records: bytes, tmp_path: Path) -> None:
+    async def damaged(stream: Any) -> None:
+        await stream.transport_stream.send(records)
+
+    ca, pem = authority(tmp_path)
+    server = Server({"/": damaged})
+    async with serving(server, tls=server_side(ca.issue_cert(SITE))):
+        error = await failure(web_fetch(authorities=pem), server.url(scheme="https"))
+    assert "the connection broke before the answer was whole" in error
 
 
 async def test_from_https_to_http_is_not_followed_and_said_where_it_leads(tmp_path: Path) -> None:

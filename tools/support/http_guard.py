@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 Resolver: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
 """Gives the addresses of a host, as text; raises OSError where there are none."""
 
+LOCATION: Final = "location"
+"""The extension of a response that has its header of this name."""
+
 _ADDRESSES_TRIED: Final = 4
 _LOOK_UPS_AT_ONCE: Final = 8
 
@@ -129,11 +132,13 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         pool = await self._pool(target)
         with _as_httpx():
             response = await pool.handle_async_request(passed)
+        # httpx would read where it redirects to even where it does not follow, and fail on what it cannot read.
+        location = [value for name, value in response.headers if name.lower() == b"location"]
         return httpx.Response(
             status_code=response.status,
-            headers=response.headers,
+            headers=[(name, value) for name, value in response.headers if name.lower() != b"location"],
             stream=_Body(response),
-            extensions=cast("Any", response).extensions,
+            extensions={**cast("Any", response).extensions, LOCATION: _text(location[0]) if location else ""},
         )
 
     async def aclose(self) -> None:
@@ -301,13 +306,19 @@ class _Stream(httpcore.AsyncNetworkStream):
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         """Read, and count it."""
-        data = await self._stream.read(max_bytes, timeout)
+        try:
+            data = await self._stream.read(max_bytes, timeout)
+        except ssl.SSLError as error:  # httpcore knows those of the handshake alone
+            raise httpcore.ReadError(_tls_reason(error)) from error
         self._received.take(len(data))
         return data
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
         """Write all of it."""
-        await self._stream.write(buffer, timeout)
+        try:
+            await self._stream.write(buffer, timeout)
+        except ssl.SSLError as error:
+            raise httpcore.WriteError(_tls_reason(error)) from error
 
     async def aclose(self) -> None:
         """Close the connection."""
@@ -374,6 +385,13 @@ _HTTPX_NAMES: Final[tuple[tuple[type[Exception], type[httpx.TransportError]], ..
     (httpcore.ProxyError, httpx.ProxyError),
     (httpcore.UnsupportedProtocol, httpx.UnsupportedProtocol),
 )
+
+
+def _text(header: bytes) -> str:
+    try:
+        return header.decode()
+    except UnicodeDecodeError:
+        return header.decode("latin-1")
 
 
 def _read_address(text: str) -> Address | None:

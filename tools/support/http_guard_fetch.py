@@ -16,7 +16,7 @@ import httpx
 
 from ..errors import PermissionDeniedError
 from ..limits import MIB, WEB_CONNECT_TIMEOUT_S, WEB_HEAD_MAX_BYTES
-from .http_guard import GuardedTransport, Received, system_resolver
+from .http_guard import LOCATION, GuardedTransport, Received, system_resolver
 from .http_guard_errors import (
     BrokenAnswerError,
     ConnectFailedError,
@@ -230,7 +230,7 @@ class _Walk:
         try:
             response = await self._client.send(request, stream=True, follow_redirects=False)
             try:
-                location = response.headers.get("location")
+                location = response.extensions[LOCATION]
                 if response.status_code in _REDIRECTS and location:
                     return location
                 return await self._read(target, response)
