@@ -23,12 +23,12 @@ def after(*pieces: bytes) -> str:
         ([b""], ""),
         ([b"\n \n\t\n"], ""),
         ([b"one\n"], "one"),
-        ([b"one\ntwo\nthree\nfour\n"], "two \u23ce three \u23ce four"),
+        ([b"one\ntwo\nthree\nfour\n"], "two \u2502 three \u2502 four"),
         ([b"half a li", b"ne"], "half a line"),
-        ([b"one\n", b"two"], "one \u23ce two"),
+        ([b"one\n", b"two"], "one \u2502 two"),
         ([b"\r10%\r20%"], "20%"),
         ([b"10%\r20%\r", b"30%\r"], "30%"),
-        ([b"a\r\nb\r\n"], "a \u23ce b"),
+        ([b"a\r\nb\r\n"], "a \u2502 b"),
         ([b"\x1b[32mok\x1b[0m \x1b[1;31mbad\x1b[m"], "ok bad"),
         ([b"\x1b]0;title\x07text"], "text"),
         ([b"\x1b]8;;http://a\x1b\\link\x1b]8;;\x1b\\"], "link"),
@@ -43,7 +43,7 @@ def test_the_last_lines_are_told(pieces: list[bytes], shown: str) -> None:
 
 
 def test_long_lines_push_out_older_ones_and_are_cut() -> None:
-    assert after(b"old\n" + b"x" * 230 + b"\nnew\n") == "x" * 230 + " \u23ce new"
+    assert after(b"old\n" + b"x" * 230 + b"\nnew\n") == "x" * 230 + " \u2502 new"
     assert after(b"old\n" + b"x" * 500) == "x" * 239 + "\u2026"
 
 

@@ -437,10 +437,10 @@ async def test_the_last_lines_are_reported_while_the_command_runs(root: Path) ->
     async with anyio.create_task_group() as group:
         command = r"printf 'first\nsecond \n\n'; cat hold; printf '\r10%%\r20%%'"
         group.start_soon(lambda: shell(root, command, ToolContext(progress=progress)))
-        await until(lambda: "first \u23ce second" in progress.told)
-        assert progress.told[-1] == "first \u23ce second"
+        await until(lambda: "first \u2502 second" in progress.told)
+        assert progress.told[-1] == "first \u2502 second"
         await until_open_for_reading(root / "hold")
-    assert progress.told[-1] == "first \u23ce second \u23ce 20%"
+    assert progress.told[-1] == "first \u2502 second \u2502 20%"
 
 
 # --- the tool ------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Final
 _KEPT_BYTES: Final = 2_048
 _LINES: Final = 3
 _MOST_CHARS: Final = 240
-_BETWEEN: Final = " \u23ce "
+_BETWEEN: Final = " \u2502 "
 
 
 class OutputTail:
@@ -46,4 +46,4 @@ _ESCAPES: Final = re.compile(
     r"|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\|$)"  # titles, links and other texts for the terminal
     r"|\x1b[ -/]*(?:[0-~]|$)"
 )
-_UNSEEN: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\u23ce]")
+_UNSEEN: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
