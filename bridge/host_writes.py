@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
-from openbuffer.sandbox.protected import has_protected_name
+from openbuffer.sandbox.quarantine.protected import has_protected_name
 from openbuffer.tools.events import ToolFinished, ToolIntended
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ class Saves:
 
         A file that is not UTF-8, or has a mark that the editor keeps to itself, will not match and be moved, and told.
         """
-        from openbuffer.sandbox.protected import has_protected_name  # noqa: PLC0415  not before the first answer
+        from openbuffer.sandbox.quarantine.protected import has_protected_name  # noqa: PLC0415  not before the first answer
 
         tell = self._tell
         if tell is not None and has_protected_name(path):

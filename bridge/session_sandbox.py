@@ -125,7 +125,7 @@ class SessionSandbox:
         Never raises. Where the state directory is not there, no command was ever noted in it.
         """
         if self._directories.state.is_dir():
-            from openbuffer.sandbox.quarantine import Quarantine  # noqa: PLC0415  see above
+            from openbuffer.sandbox.quarantine.watch import Quarantine  # noqa: PLC0415  see above
 
             Quarantine(str(self._directories.state)).host_wrote(path, content)
 

@@ -24,8 +24,8 @@ from .errors import (
     SnapshotNotFoundError,
     WorkerWithdrawnError,
 )
-from .manifest_ports import HostFiles
-from .manifest_result import EntryResult, ManifestResult
+from .manifests.ports import HostFiles
+from .manifests.result import EntryResult, ManifestResult
 from .port import (
     EXECUTION_CONTAINMENT_WORDS,
     AppliesManifests,

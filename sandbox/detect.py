@@ -10,13 +10,15 @@ import tempfile
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from .diagnosis import AFTER_THE_FIX, INSTALL, HostFacts, Lack, diagnose, is_wsl1
+from .bubblewrap.diagnosis import AFTER_THE_FIX, INSTALL, HostFacts, Lack, diagnose, is_wsl1
+from .bubblewrap.mounts import own_places
+from .bubblewrap.programs import find_bubblewrap
+from .bubblewrap.seccomp import MACHINES, build_filter
+from .bubblewrap.trial import Trial, try_sandbox
+from .confinement.layout import TEMPORARY_PLACES, Layout
 from .limits import PROBE_TIMEOUT_S
-from .mounts import TEMPORARY_PLACES, Layout, lies_in, own_places
-from .programs import find_bubblewrap
+from .paths import lies_in
 from .seatbelt import SANDBOX_EXEC, SeatbeltPolicy, seatbelt_argv
-from .seccomp import MACHINES, build_filter
-from .trial import Trial, try_sandbox
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -29,7 +29,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from .manifest_result import ManifestResult
+    from .manifests.result import ManifestResult
 
 ExitCodeReason: TypeAlias = Literal["missing", "malformed", "conflicting"]
 WithdrawnReason: TypeAlias = Literal["restoring", "restore_failed", "late"]

@@ -15,13 +15,23 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from .auto_allow import AutoAllowance, AutoAllowRules
-from .bubblewrap import Descriptors, bubblewrap_argv
-from .confined import ConfinedCommand, in_memory
-from .confined_files import read_argv, write_argv
+from .bubblewrap.argv import Descriptors, bubblewrap_argv
+from .bubblewrap.command import ConfinedCommand, in_memory
+from .bubblewrap.mounts import own_places
+from .bubblewrap.programs import is_writable_by_command
+from .bubblewrap.seccomp import build_filter
+from .bubblewrap.trial import try_sandbox
+from .confinement.auto_allow import AutoAllowance, AutoAllowRules
+from .confinement.exclusions import exclusion_of
+from .confinement.file_argv import read_argv, write_argv
+from .confinement.layout import KERNEL_PLACES, Hidden, Layout
+from .confinement.places import HiddenPlaces, WritablePlaces, hard_linked
+from .confinement.scratch import Scratch, sweep
+from .confinement.unconfined import Unconfined
+from .confinement.waiting import run_to_the_end
+from .confinement.words import containment_words
 from .detect import OsSandboxDetection, temporary_places
 from .errors import CommandTimeoutError, SandboxError, SandboxUnavailableError
-from .exclusions import exclusion_of
 from .file_content import decode_text, encode_text, file_error, too_large
 from .limits import (
     EMPTY_TIMEOUT_S,
@@ -32,26 +42,18 @@ from .limits import (
     SETUP_TIMEOUT_S,
     CommandLimits,
 )
-from .mounts import KERNEL_PLACES, Hidden, Layout, lies_in, own_places
-from .places import HiddenPlaces, WritablePlaces, hard_linked
+from .paths import lies_in
 from .port import Command, Containment, Invocation, RunResult, require_sandbox_path
 from .process.result import CaptureLimits, Ended
 from .process.runner import run_invocation
-from .programs import is_writable_by_command
-from .protected import protected_paths, resolved
-from .quarantine import Quarantine
-from .scratch import Scratch, sweep
+from .quarantine.protected import protected_paths, resolved
+from .quarantine.watch import Quarantine
 from .seatbelt import SeatbeltPolicy, seatbelt_argv
-from .seccomp import build_filter
-from .trial import try_sandbox
-from .unconfined import Unconfined
-from .waiting import run_to_the_end
-from .words import containment_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
 
-    from .protected import ProtectedEntry
+    from .quarantine.protected import ProtectedEntry
     from .settings import SandboxSettings
 
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from contextlib import AbstractContextManager
 
-    from .manifest import WorkspaceManifest
-    from .manifest_result import ManifestResult
+    from .manifests.model import WorkspaceManifest
+    from .manifests.result import ManifestResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,8 +12,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from .mounts import lies_in
-from .protected import PROTECTED_NAMES
+from .paths import lies_in
+from .quarantine.protected import PROTECTED_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
-from openbuffer.sandbox.apply_manifest import apply_workspace_manifest
-from openbuffer.sandbox.container import WORKSPACE, ContainerSandboxClient
-from openbuffer.sandbox.container_argv import ENGINES
-from openbuffer.sandbox.container_life import find_container_engine
+from openbuffer.sandbox.container.argv import ENGINES
+from openbuffer.sandbox.container.life import find_container_engine
+from openbuffer.sandbox.container_client import WORKSPACE, ContainerSandboxClient
 from openbuffer.sandbox.errors import ManifestFailedError, ManifestRefusedError, SandboxError
-from openbuffer.sandbox.host_files import DirectoryHostFiles
-from openbuffer.sandbox.manifest import GitRepository, LocalDirectory, parse_manifest
-from openbuffer.sandbox.manifest_plan import CloneRepository, MakeDirectory, Mount, WriteFile, rehearse
+from openbuffer.sandbox.manifests.apply import apply_workspace_manifest
+from openbuffer.sandbox.manifests.host_files import DirectoryHostFiles
+from openbuffer.sandbox.manifests.model import GitRepository, LocalDirectory, parse_manifest
+from openbuffer.sandbox.manifests.plan import CloneRepository, MakeDirectory, Mount, WriteFile, rehearse
 
 from ..life.interrupt import run_until_stopped
 from .manifest_file import ManifestFileError, read_document
@@ -27,9 +27,9 @@ from .terminal import Terminal, harmless, terminal_for
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
-    from openbuffer.sandbox.manifest import WorkspaceManifest
-    from openbuffer.sandbox.manifest_plan import PlannedEntry
-    from openbuffer.sandbox.manifest_result import ManifestResult
+    from openbuffer.sandbox.manifests.model import WorkspaceManifest
+    from openbuffer.sandbox.manifests.plan import PlannedEntry
+    from openbuffer.sandbox.manifests.result import ManifestResult
 
     from .terminal import Tone
 

@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING
 import anyio.to_thread
 from measure import Goal, NotMeasuredError, Row, interleave, parse_options, print_table, sync
 from openbuffer.sandbox import Command, Invocation, SandboxSettings
+from openbuffer.sandbox.bubblewrap.seccomp import build_filter
 from openbuffer.sandbox.detect import detect_os_sandbox
 from openbuffer.sandbox.os_client import OsSandboxClient
 from openbuffer.sandbox.process.runner import CaptureLimits, run_invocation
-from openbuffer.sandbox.seccomp import build_filter
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator

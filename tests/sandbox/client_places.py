@@ -11,11 +11,11 @@ from e2b_doubles import AsyncCommands, AsyncFiles, BlockingCommands, BlockingFil
 from e2b_service import e2b_place, e2b_problem
 from engine_double import write_engine
 from openbuffer.sandbox import SandboxSettings
-from openbuffer.sandbox.container import ContainerSandboxClient
-from openbuffer.sandbox.container_life import find_container_engine
+from openbuffer.sandbox.container.life import find_container_engine
+from openbuffer.sandbox.container_client import ContainerSandboxClient
 from openbuffer.sandbox.detect import detect_os_sandbox
-from openbuffer.sandbox.e2b import E2BSandboxClient
-from openbuffer.sandbox.memory import InMemorySandboxClient
+from openbuffer.sandbox.e2b_client import E2BSandboxClient
+from openbuffer.sandbox.memory_client import InMemorySandboxClient
 from openbuffer.sandbox.os_client import OsSandboxClient
 
 if TYPE_CHECKING:

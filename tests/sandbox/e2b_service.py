@@ -28,7 +28,7 @@ from urllib.parse import parse_qs, urlsplit
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator
 
-    from openbuffer.sandbox.e2b import E2BSandboxClient
+    from openbuffer.sandbox.e2b_client import E2BSandboxClient
 
 
 def e2b_problem() -> str:
@@ -264,7 +264,7 @@ def service(root: Path) -> Generator[Service]:
 async def e2b_place(root: Path, *, is_async: bool) -> AsyncGenerator[E2BSandboxClient]:
     """A client over one of the package's classes, with a factory that makes sandboxes from snapshots."""
     import e2b
-    from openbuffer.sandbox.e2b import E2BSandboxClient
+    from openbuffer.sandbox.e2b_client import E2BSandboxClient
 
     with service(root) as server:
         if is_async:

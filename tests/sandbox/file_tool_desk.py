@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from client_places import PLACES, lacking
 from openbuffer.sandbox import SandboxFileError
-from openbuffer.sandbox.memory import InMemorySandboxClient
+from openbuffer.sandbox.memory_client import InMemorySandboxClient
 from openbuffer.tools.host import create_delete_tool, create_edit_tool, create_read_tool, create_write_tool
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterable, Mapping, Sequence
     from pathlib import Path
 
-    from openbuffer.sandbox.manifest import StorageMount
+    from openbuffer.sandbox.manifests.model import StorageMount
 
 
 class PlainClient:

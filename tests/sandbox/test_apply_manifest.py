@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 from manifest_desk import BytesClient, FullClient, ListingClient, PlainClient, files_below
-from openbuffer.sandbox.apply_manifest import apply_workspace_manifest
 from openbuffer.sandbox.errors import ManifestFailedError, ManifestRefusedError, SandboxAnswerError
-from openbuffer.sandbox.host_files import DirectoryHostFiles
-from openbuffer.sandbox.manifest_result import ManifestResult
+from openbuffer.sandbox.manifests.apply import apply_workspace_manifest
+from openbuffer.sandbox.manifests.host_files import DirectoryHostFiles
+from openbuffer.sandbox.manifests.result import ManifestResult
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -394,7 +394,7 @@ async def test_ten_thousand_entries_are_written_in_few_calls(root: Path) -> None
 async def test_a_directory_of_too_many_files_is_refused_while_it_is_listed(
     root: Path, host: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("openbuffer.sandbox.manifest_plan.FILES_MAX", 10)
+    monkeypatch.setattr("openbuffer.sandbox.manifests.plan.FILES_MAX", 10)
     (host / "many").mkdir()
     for number in range(11):
         (host / "many" / str(number)).write_text("")

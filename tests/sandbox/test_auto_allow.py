@@ -7,10 +7,10 @@ import threading
 from typing import TYPE_CHECKING
 
 import pytest
-from openbuffer.sandbox import auto_allow, hard_links
-from openbuffer.sandbox.auto_allow import AutoAllowance, AutoAllowRules
-from openbuffer.sandbox.hard_links import look_for_hard_links
-from openbuffer.sandbox.protected import protected_paths
+from openbuffer.sandbox.confinement import auto_allow, hard_links
+from openbuffer.sandbox.confinement.auto_allow import AutoAllowance, AutoAllowRules
+from openbuffer.sandbox.confinement.hard_links import look_for_hard_links
+from openbuffer.sandbox.quarantine.protected import protected_paths
 
 if TYPE_CHECKING:
     from pathlib import Path

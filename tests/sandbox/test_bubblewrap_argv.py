@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from inline_snapshot import snapshot
-from openbuffer.sandbox.bubblewrap import Descriptors, bubblewrap_argv
-from openbuffer.sandbox.mounts import Hidden, Layout
+from openbuffer.sandbox.bubblewrap.argv import Descriptors, bubblewrap_argv
+from openbuffer.sandbox.confinement.layout import Hidden, Layout
 
 DESCRIPTORS = Descriptors(filter=11, info=12, status=15, block=13, hold=14)
 

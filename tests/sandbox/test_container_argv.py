@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from inline_snapshot import snapshot
-from openbuffer.sandbox.container_argv import (
+from openbuffer.sandbox.container.argv import (
     ContainerEngine,
     ContainerSetup,
     check_container_name,

@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 from engine_double import write_engine
-from openbuffer.sandbox.apply_manifest import apply_workspace_manifest
-from openbuffer.sandbox.container import ContainerSandboxClient
-from openbuffer.sandbox.container_argv import ContainerEngine
-from openbuffer.sandbox.container_exchange import Exchange
-from openbuffer.sandbox.container_life import find_container_engine, own_name, sweep_containers
+from openbuffer.sandbox.container.argv import ContainerEngine
+from openbuffer.sandbox.container.exchange import Exchange
+from openbuffer.sandbox.container.life import find_container_engine, own_name, sweep_containers
+from openbuffer.sandbox.container_client import ContainerSandboxClient
 from openbuffer.sandbox.errors import (
     CommandStartError,
     CommandTimeoutError,
@@ -35,7 +34,8 @@ from openbuffer.sandbox.errors import (
     SandboxNotTextError,
     SandboxUnavailableError,
 )
-from openbuffer.sandbox.host_files import DirectoryHostFiles
+from openbuffer.sandbox.manifests.apply import apply_workspace_manifest
+from openbuffer.sandbox.manifests.host_files import DirectoryHostFiles
 from openbuffer.sandbox.port import Command, describe_execution_containment, routes_files_through_sandbox
 
 if TYPE_CHECKING:
@@ -397,8 +397,8 @@ async def test_a_container_ends_with_close(bench: Bench) -> None:
 
 OWNER = """
 import anyio, json, os, sys
-from openbuffer.sandbox.container import ContainerSandboxClient
-from openbuffer.sandbox.container_life import find_container_engine
+from openbuffer.sandbox.container_client import ContainerSandboxClient
+from openbuffer.sandbox.container.life import find_container_engine
 
 async def main():
     client = await ContainerSandboxClient.create(

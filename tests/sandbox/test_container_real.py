@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING
 
 import anyio
 import pytest
-from openbuffer.sandbox.apply_manifest import apply_workspace_manifest
-from openbuffer.sandbox.container import ContainerSandboxClient
-from openbuffer.sandbox.container_argv import ContainerEngine, ContainerLimits
-from openbuffer.sandbox.container_life import find_container_engine, sweep_containers
+from openbuffer.sandbox.container.argv import ContainerEngine, ContainerLimits
+from openbuffer.sandbox.container.life import find_container_engine, sweep_containers
+from openbuffer.sandbox.container_client import ContainerSandboxClient
 from openbuffer.sandbox.errors import CommandTimeoutError, ExitCodeError, SandboxFileError, SandboxUnavailableError
-from openbuffer.sandbox.host_files import DirectoryHostFiles
+from openbuffer.sandbox.manifests.apply import apply_workspace_manifest
+from openbuffer.sandbox.manifests.host_files import DirectoryHostFiles
 from openbuffer.sandbox.port import Command
 from tool_set_desk import require_tools_work
 
@@ -298,8 +298,8 @@ async def test_files_are_bytes(client: ContainerSandboxClient) -> None:
 
 OWNER = f"""
 import anyio
-from openbuffer.sandbox.container import ContainerSandboxClient
-from openbuffer.sandbox.container_life import find_container_engine
+from openbuffer.sandbox.container_client import ContainerSandboxClient
+from openbuffer.sandbox.container.life import find_container_engine
 import sys
 
 async def main():

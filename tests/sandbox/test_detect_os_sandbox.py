@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from openbuffer.sandbox import detect
+from openbuffer.sandbox.bubblewrap.diagnosis import HostFacts, diagnose, is_wsl1
+from openbuffer.sandbox.bubblewrap.programs import find_bubblewrap
 from openbuffer.sandbox.detect import detect_os_sandbox
-from openbuffer.sandbox.diagnosis import HostFacts, diagnose, is_wsl1
-from openbuffer.sandbox.programs import find_bubblewrap
 
 pytestmark = pytest.mark.contract("S7")
 
@@ -133,7 +133,7 @@ def test_what_a_bwrap_says_decides_and_another_one_is_tried(monkeypatch: pytest.
     lying = made_program(tmp_path / "b" / "bwrap", "echo 'Seccomp:\t0'; exit 0")
     hung = made_program(tmp_path / "c" / "bwrap", "exec sleep 60")
     monkeypatch.setattr(detect, "find_bubblewrap", lambda path, _roots: (path.split(), []))
-    monkeypatch.setattr("openbuffer.sandbox.confined.SETUP_TIMEOUT_S", 0.2)
+    monkeypatch.setattr("openbuffer.sandbox.bubblewrap.command.SETUP_TIMEOUT_S", 0.2)
     assert detect_os_sandbox([], path=str(old)).lack == "too_old"
     found = detect_os_sandbox([], path=str(lying))
     assert not found.available

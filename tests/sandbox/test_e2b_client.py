@@ -29,8 +29,8 @@ from openbuffer.sandbox import (
     WorkerWithdrawnError,
     find_operation,
 )
-from openbuffer.sandbox import e2b as e2b_module
-from openbuffer.sandbox.e2b import E2BSandboxClient
+from openbuffer.sandbox import e2b_client as e2b_module
+from openbuffer.sandbox.e2b_client import E2BSandboxClient
 
 MIB = 1024 * 1024
 STAT_OF_A_FILE = "openbuffer-stat 0 81a4 3 0\n"

@@ -17,7 +17,7 @@ from openbuffer.sandbox import (
     SnapshotRef,
     WorkerWithdrawnError,
 )
-from openbuffer.sandbox.e2b import E2BSandboxClient
+from openbuffer.sandbox.e2b_client import E2BSandboxClient
 
 if TYPE_CHECKING:
     from collections.abc import Generator

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pytest
 from e2b_doubles import Result
 from openbuffer.sandbox import Command, RestoreError, SandboxError, SnapshotRef, WorkerWithdrawnError
-from openbuffer.sandbox.e2b import E2BSandboxClient
+from openbuffer.sandbox.e2b_client import E2BSandboxClient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from openbuffer.sandbox.exclusions import LAUNCHERS, SHELL_WORDS, Exclusion, exclusion_of, plain_words
+from openbuffer.sandbox.confinement.exclusions import LAUNCHERS, SHELL_WORDS, Exclusion, exclusion_of, plain_words
 
 if TYPE_CHECKING:
     from pathlib import Path

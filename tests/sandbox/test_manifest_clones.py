@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from manifest_desk import FullClient, files_below
-from openbuffer.sandbox.apply_manifest import apply_workspace_manifest
 from openbuffer.sandbox.errors import ManifestFailedError, ManifestRefusedError
+from openbuffer.sandbox.manifests.apply import apply_workspace_manifest
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from openbuffer.sandbox.manifest_result import ManifestResult
+    from openbuffer.sandbox.manifests.result import ManifestResult
 
 
 @pytest.fixture

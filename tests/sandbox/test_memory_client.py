@@ -21,8 +21,8 @@ from openbuffer.sandbox import (
     SnapshotRef,
     WorkerWithdrawnError,
 )
-from openbuffer.sandbox.memory import InMemorySandboxClient
-from openbuffer.sandbox.memory_files import MemoryFiles, MemoryLimits
+from openbuffer.sandbox.memory.files import MemoryFiles, MemoryLimits
+from openbuffer.sandbox.memory_client import InMemorySandboxClient
 
 
 def command(line: str, cwd: str = "/workspace") -> Command:

@@ -7,7 +7,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
-from openbuffer.sandbox.protected import PROTECTED_NAMES, protected_paths
+from openbuffer.sandbox.quarantine.protected import PROTECTED_NAMES, protected_paths
 
 if TYPE_CHECKING:
     from pathlib import Path

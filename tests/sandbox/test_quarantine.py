@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from openbuffer.sandbox import quarantine_copy, quarantine_moves
 from openbuffer.sandbox.errors import SandboxError
-from openbuffer.sandbox.quarantine import Quarantine
+from openbuffer.sandbox.quarantine import copy as quarantine_copy
+from openbuffer.sandbox.quarantine import moves as quarantine_moves
+from openbuffer.sandbox.quarantine.watch import Quarantine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -404,7 +405,7 @@ def test_a_line_end_in_a_name_does_not_make_a_line_of_the_note(tmp_path: Path) -
 
 @pytest.mark.usefixtures("far_away")
 def test_many_trees_that_have_to_be_copied_share_one_time(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("openbuffer.sandbox.quarantine_settling.COPY_MAX_S", -1.0)
+    monkeypatch.setattr("openbuffer.sandbox.quarantine.settling.COPY_MAX_S", -1.0)
     with world.command():
         (world.root / ".git").mkdir()
         (world.root / ".envrc").write_text("evil")

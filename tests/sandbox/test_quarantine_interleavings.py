@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from openbuffer.sandbox import quarantine as quarantine_module
-from openbuffer.sandbox.quarantine import Quarantine
+from openbuffer.sandbox.quarantine import watch as quarantine_module
+from openbuffer.sandbox.quarantine.watch import Quarantine
 
 if TYPE_CHECKING:
-    from openbuffer.sandbox.quarantine_journal import Record
-    from openbuffer.sandbox.quarantine_moves import Place
+    from openbuffer.sandbox.quarantine.journal import Record
+    from openbuffer.sandbox.quarantine.moves import Place
 
 pytestmark = pytest.mark.contract("S9")
 

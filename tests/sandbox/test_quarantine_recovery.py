@@ -10,8 +10,8 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from openbuffer.sandbox import quarantine as quarantine_module
-from openbuffer.sandbox.quarantine import Quarantine
+from openbuffer.sandbox.quarantine import watch as quarantine_module
+from openbuffer.sandbox.quarantine.watch import Quarantine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.contract("S9")
 
 SERVER = """
 import sys, time
-from openbuffer.sandbox.quarantine import Quarantine
+from openbuffer.sandbox.quarantine.watch import Quarantine
 root, state, longest_s, process_id = sys.argv[1:5]
 with Quarantine(state).around([root], longest_s=float(longest_s)) as watch:
     if int(process_id):
@@ -244,7 +244,7 @@ def test_what_was_on_its_way_to_another_file_system_goes_on(
     root: Path, state: Path, killed_server: Callable[..., None]
 ) -> None:
     killed_server(
-        "import os; from openbuffer.sandbox.quarantine_journal import SetAside;"
+        "import os; from openbuffer.sandbox.quarantine.journal import SetAside;"
         "os.mkdir('.git'); watch._record.append(SetAside(root=0, name='.git', aside='aside.git'));"
         "os.rename('.git', 'aside.git')"
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from openbuffer.sandbox.protected import protected_paths
-from openbuffer.sandbox.quarantine import Quarantine, Watch
+from openbuffer.sandbox.quarantine.protected import protected_paths
+from openbuffer.sandbox.quarantine.watch import Quarantine, Watch
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from openbuffer.sandbox.quarantine import Quarantine
+from openbuffer.sandbox.quarantine.watch import Quarantine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -24,8 +24,8 @@ from openbuffer.sandbox import (
     SnapshotRef,
     WorkerWithdrawnError,
 )
-from openbuffer.sandbox.e2b import E2BSandboxClient
-from openbuffer.sandbox.memory import InMemorySandboxClient
+from openbuffer.sandbox.e2b_client import E2BSandboxClient
+from openbuffer.sandbox.memory_client import InMemorySandboxClient
 from openbuffer.tools import (
     CancellationToken,
     PlanOutdatedError,

@@ -7,7 +7,9 @@ import os
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from openbuffer.sandbox.mounts import Bind, Hidden, Layout, binds_of, hidden_of, lies_in, own_places, region_of
+from openbuffer.sandbox.bubblewrap.mounts import Bind, binds_of, hidden_of, own_places, region_of
+from openbuffer.sandbox.confinement.layout import Hidden, Layout
+from openbuffer.sandbox.paths import lies_in
 
 
 def shown(layout: Layout) -> list[str]:

@@ -6,9 +6,9 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
-from openbuffer.sandbox.mount_table import Mount, other_names, parse_mount_table
-from openbuffer.sandbox.mounts import Hidden
-from openbuffer.sandbox.places import HiddenPlaces, WritablePlaces, hard_linked
+from openbuffer.sandbox.confinement.layout import Hidden
+from openbuffer.sandbox.confinement.mount_table import Mount, other_names, parse_mount_table
+from openbuffer.sandbox.confinement.places import HiddenPlaces, WritablePlaces, hard_linked
 
 if TYPE_CHECKING:
     from pathlib import Path

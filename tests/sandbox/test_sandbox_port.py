@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 from openbuffer.sandbox import EXECUTION_CONTAINMENT_WORDS, SandboxError, describe_execution_containment, errors
-from openbuffer.sandbox.memory import InMemorySandboxClient
+from openbuffer.sandbox.memory_client import InMemorySandboxClient
 from openbuffer.sandbox.port import OPERATIONS, StatsFiles, find_operation, routes_files_through_sandbox
 
 
@@ -49,6 +49,6 @@ def test_the_port_touches_no_host() -> None:
         "import sys\n"
         "for name in ('anyio', 'asyncio', 'socket', 'subprocess', 'e2b'): sys.modules[name] = None\n"
         "import openbuffer.sandbox, openbuffer.sandbox.exit_codes, openbuffer.sandbox.shell_files\n"
-        "import openbuffer.sandbox.memory_files\n"
+        "import openbuffer.sandbox.memory.files\n"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False, capture_output=True).stderr == b""

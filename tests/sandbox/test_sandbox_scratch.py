@@ -10,7 +10,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from openbuffer.sandbox.scratch import Scratch, remove_tree, sweep
+from openbuffer.sandbox.confinement.scratch import Scratch, remove_tree, sweep
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,7 +70,7 @@ def test_what_stands_at_the_place_of_a_mount_is_replaced(tmp_path: Path) -> None
 @pytest.mark.contract("S7")
 def test_a_killed_sessions_directory_is_swept_and_a_living_ones_is_not(tmp_path: Path) -> None:
     script = (
-        "import sys, time; from openbuffer.sandbox.scratch import Scratch; s = Scratch(sys.argv[1]); "
+        "import sys, time; from openbuffer.sandbox.confinement.scratch import Scratch; s = Scratch(sys.argv[1]); "
         "open(s.path + '/x', 'w').close(); print(s.path, flush=True); time.sleep(60)"
     )
     process = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True)

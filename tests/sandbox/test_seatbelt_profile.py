@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
-from openbuffer.sandbox.protected import PROTECTED_NAMES
+from openbuffer.sandbox.quarantine.protected import PROTECTED_NAMES
 from openbuffer.sandbox.seatbelt import SeatbeltPolicy, quoted, seatbelt_argv, seatbelt_profile
 
 WS = "/Users/a/ws"

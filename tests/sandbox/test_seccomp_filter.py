@@ -11,7 +11,14 @@ import pytest
 from bpf_machine import SystemCall, answer
 from hypothesis import given
 from hypothesis import strategies as st
-from openbuffer.sandbox.seccomp import ABSENT, MACHINES, MODE_ARGUMENTS, OPEN_ARGUMENTS, REFUSED, build_filter
+from openbuffer.sandbox.bubblewrap.seccomp import (
+    ABSENT,
+    MACHINES,
+    MODE_ARGUMENTS,
+    OPEN_ARGUMENTS,
+    REFUSED,
+    build_filter,
+)
 
 NAMES = sorted(MACHINES)
 EVERY_NUMBER = range(600)

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
         WrapsCommands,
         WritesBytes,
     )
-    from openbuffer.sandbox.container import ContainerSandboxClient
-    from openbuffer.sandbox.e2b import E2BSandboxClient
-    from openbuffer.sandbox.manifest import WorkspaceManifest
-    from openbuffer.sandbox.manifest_ports import SetsEnvironment, SetsPermissions, WritesManyFiles, WritesStreams
-    from openbuffer.sandbox.memory import InMemorySandboxClient
+    from openbuffer.sandbox.container_client import ContainerSandboxClient
+    from openbuffer.sandbox.e2b_client import E2BSandboxClient
+    from openbuffer.sandbox.manifests.model import WorkspaceManifest
+    from openbuffer.sandbox.manifests.ports import SetsEnvironment, SetsPermissions, WritesManyFiles, WritesStreams
+    from openbuffer.sandbox.memory_client import InMemorySandboxClient
     from openbuffer.sandbox.os_client import OsSandboxClient
     from openbuffer.tools.config import ToolConfig
     from openbuffer.tools.host import create_read_tool

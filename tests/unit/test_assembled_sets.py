@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from openbuffer.sandbox.memory import InMemorySandboxClient
+from openbuffer.sandbox.memory_client import InMemorySandboxClient
 from openbuffer.tools import Capability, FunctionTool, ToolDefinitionError, create_function_tool
 from openbuffer.tools.adapters.artifact_memory import InMemoryArtifactStore
 from openbuffer.tools.adapters.asks import InMemoryAsks

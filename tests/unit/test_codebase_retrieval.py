@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from openbuffer.sandbox.memory import InMemorySandboxClient
+from openbuffer.sandbox.memory_client import InMemorySandboxClient
 from openbuffer.tools import Capability, PermissionDeniedError, ToolArgumentError, ToolContext
 from openbuffer.tools.adapters.tree_sitter_parser import TreeSitterParser
 from openbuffer.tools.builtin.codebase_retrieval import create_retrieval_tool

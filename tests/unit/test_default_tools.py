@@ -18,7 +18,7 @@ import pytest
 from openbuffer import tools as neutral
 from openbuffer.editor_access.memory import MemoryEditor
 from openbuffer.editor_access.memory_access import MemoryEditorAccess
-from openbuffer.sandbox.memory import InMemorySandboxClient
+from openbuffer.sandbox.memory_client import InMemorySandboxClient
 from openbuffer.tools import FunctionTool, ToolContext, ToolDefinitionError
 from openbuffer.tools import host as host_entry
 from openbuffer.tools.adapters.asks import InMemoryAsks

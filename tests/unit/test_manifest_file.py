@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from openbuffer.bridge.commands.manifest_file import DOCUMENT_MAX_BYTES, ManifestFileError, read_document
-from openbuffer.sandbox.manifest import parse_manifest
+from openbuffer.sandbox.manifests.model import parse_manifest
 
 if TYPE_CHECKING:
     from pathlib import Path

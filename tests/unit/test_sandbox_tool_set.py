@@ -9,7 +9,7 @@ import anyio
 import pytest
 from openbuffer.bridge.own_files import OwnFilesPolicy
 from openbuffer.sandbox import Command, CommandTimeoutError, RunResult, WorkerWithdrawnError
-from openbuffer.sandbox.memory import InMemorySandboxClient
+from openbuffer.sandbox.memory_client import InMemorySandboxClient
 from openbuffer.tools import Capability, CommandTarget, FileTarget, FunctionTool, PermissionDeniedError
 from openbuffer.tools.config import ToolConfig, build_tools
 from openbuffer.tools.event_log import InMemoryEventLog
@@ -23,7 +23,7 @@ from .command_desk import Pretence
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from openbuffer.sandbox.memory_files import MemoryFiles
+    from openbuffer.sandbox.memory.files import MemoryFiles
 
 CALLS: list[tuple[str, dict[str, Any]]] = [
     ("Write", {"filePath": "d/f", "content": "old\n"}),

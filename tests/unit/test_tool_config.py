@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from openbuffer.sandbox.memory import InMemorySandboxClient
+from openbuffer.sandbox.memory_client import InMemorySandboxClient
 from openbuffer.tools import ToolDefinitionError
 from openbuffer.tools.adapters.brave_search import BraveSearch
 from openbuffer.tools.adapters.task_memory import InMemoryTaskStore

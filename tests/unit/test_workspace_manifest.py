@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from openbuffer.sandbox.errors import ManifestRefusedError
-from openbuffer.sandbox.manifest import ENTRIES_MAX, INLINE_MAX_BYTES, InlineFile, parse_manifest
-from openbuffer.sandbox.manifest_git import check_ref, check_url, clone_line
-from openbuffer.sandbox.manifest_paths import ManifestPathError, PathTable, check_path
+from openbuffer.sandbox.manifests.git import check_ref, check_url, clone_line
+from openbuffer.sandbox.manifests.model import ENTRIES_MAX, INLINE_MAX_BYTES, InlineFile, parse_manifest
+from openbuffer.sandbox.manifests.paths import ManifestPathError, PathTable, check_path
 
 FILE = {"type": "file", "content": "x"}
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from confined_desk import SYSTEM_PATH, Desk, Outcome, WorkerProcess
 from openbuffer.sandbox import SandboxUnavailableError
-from openbuffer.sandbox.scratch import remove_tree
+from openbuffer.sandbox.confinement.scratch import remove_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import pytest
 from attack_kinds import as_root, attack, program
 from attack_scene import wait_until
-from openbuffer.sandbox.protected import PROTECTED_NAMES
-from openbuffer.sandbox.scratch import remove_tree
+from openbuffer.sandbox.confinement.scratch import remove_tree
+from openbuffer.sandbox.quarantine.protected import PROTECTED_NAMES
 from servers import server_of_its_own
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Holds one command on Linux: by mounts, namespaces and a filter of system calls, through ``bwrap``."""

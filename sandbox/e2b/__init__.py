@@ -1,0 +1,1 @@
+"""What the E2B client needs: the shape of a provider's sandbox, and its bounded output."""

@@ -1,0 +1,1 @@
+"""What a fresh workspace holds, and how it gets there (S11)."""

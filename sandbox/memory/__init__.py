@@ -1,0 +1,1 @@
+"""What the client in memory needs: its files, and its few programs."""
