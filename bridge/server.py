@@ -121,9 +121,9 @@ def serve_socket(
                 create_executor=create_executor,
                 config_file=config_file,
                 client_process=client_process,
+                closed=ending.close,  # not at the very end, which work that does not stop may keep from coming
                 **options,
-            ),
-            ending,
+            )
         )
 
 
@@ -143,7 +143,7 @@ def _connections(listener: Listener, token: str, announcement: dict[str, str], *
     return serve_connections(listener, token, ready=ready, **options)
 
 
-def _run(work: Callable[[], Awaitable[int]], ending: ExitStack | None = None) -> int:
+def _run(work: Callable[[], Awaitable[int]]) -> int:
     """Import what it needs, run it, and leave."""
     gc.disable()  # nothing of what is imported becomes garbage; looking for it costs a tenth of the start
     import anyio  # noqa: PLC0415  after stdout is safe from whatever prints while it is imported
@@ -160,8 +160,6 @@ def _run(work: Callable[[], Awaitable[int]], ending: ExitStack | None = None) ->
         return await doing
 
     code = anyio.run(run)
-    if ending is not None:
-        ending.close()
     leave_anyway(code, LEAVE_GRACE_S)
     return code
 

@@ -40,12 +40,14 @@ async def serve_connections(
     client_process: int | None = None,
     sessions_max: int = SESSIONS_MAX,
     ready: Callable[[], None] = lambda: None,
+    closed: Callable[[], None] = lambda: None,
     **session_options: Any,
 ) -> int:
     """Serve until a signal comes or ``client_process`` ends; returns the exit code.
 
-    ``ready`` is called once connections are accepted. ``session_options`` are those of ``run_session``. Sessions that
-    run then are ended in good order, those that cannot be ended are left to the end of the process.
+    ``ready`` is called once connections are accepted, ``closed`` once they are no more. ``session_options`` are those
+    of ``run_session``. Sessions that run then are ended in good order, those that cannot be ended are left to the end
+    of the process.
     """
     # All sessions take their threads from one number, and one that hangs must not keep the others waiting.
     anyio.to_thread.current_default_thread_limiter().total_tokens = SESSIONS_THREADS_MAX
@@ -63,6 +65,7 @@ async def serve_connections(
                 code = await lifetime.wait()
                 accepting.cancel_scope.cancel()
             listener.close()
+            closed()
             stopping.set()
             await door.is_empty()
             tasks.cancel_scope.cancel()

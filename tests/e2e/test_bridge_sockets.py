@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import resource
 import signal
 import socket
 import stat
@@ -270,24 +271,45 @@ async def test_a_session_that_dies_leaves_the_others_alone(roots: list[Path], de
         writer.close()
 
 
+@pytest.mark.contract("B3")
+async def test_a_server_without_descriptors_left_goes_on_when_there_are_some_again(tmp_path: Path) -> None:
+    async with listening(env=GIVEN) as server:
+        pid = server.process.pid
+        before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+        used = len(os.listdir(f"/proc/{pid}/fd"))
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (used + 4, before[1]))
+        waiting = [await server.connect() for _ in range(20)]
+        for _, writer in waiting:
+            writer.write(b"hello\n\n")
+            writer.write_eof()
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+        for reader, _ in waiting:
+            await asyncio.wait_for(reader.read(), DEADLINE_S)
+        async with BridgeClient(tmp_path, **server.reached_by) as client:
+            assert await client.list_tools()
+
+
 @pytest.mark.contract("B3", "T6")
 async def test_a_call_that_cannot_be_stopped_keeps_neither_its_client_nor_the_server(tmp_path: Path) -> None:
-    async with listening(env=GIVEN, command=TOOLS) as server:
+    token_file = tmp_path / "token"
+    async with listening(command=(*TOOLS, f"token_file={token_file}")) as server:
         reader, writer = await server.connect()
         started = tmp_path / "started"
         call = {"name": "hang_uncancellable", "arguments": {"started": str(started)}}
-        writer.write(initialize(tmp_path))
+        token = (await asyncio.to_thread(token_file.read_text)).strip()
+        writer.write(initialize(tmp_path, token))
         writer.write(frame({"jsonrpc": "2.0", "id": 2, "method": "openbuffer/callTool", "params": call}))
-        await answer(reader)
+        assert "result" in await answer(reader)
         async with asyncio.timeout(DEADLINE_S):
             while not started.exists():  # noqa: ASYNC110  a file of another process is no event
                 await asyncio.sleep(0.01)
         writer.write(frame({"jsonrpc": "2.0", "method": "exit"}))
         await asyncio.wait_for(reader.read(), DEADLINE_S)
-        async with BridgeClient(tmp_path, **server.reached_by) as client:
+        async with BridgeClient(tmp_path, connect=server.address, access_token=token) as client:
             assert (await client.call_tool("echo", {})).data == {}
         server.process.send_signal(signal.SIGTERM)
         assert await server.exit_code() == 128 + signal.SIGTERM
+        assert "token" not in os.listdir(tmp_path)
 
 
 @pytest.mark.contract("B3")

@@ -1,6 +1,6 @@
 """A server like ``openbuffer serve``, whose tools do what no built-in tool should; for the tests of the bridge.
 
-python tool_server.py [listen=ADDRESS] [outgoing_max_bytes=N] [outgoing_stall_s=X.X]
+python tool_server.py [listen=ADDRESS] [token_file=PATH] [outgoing_max_bytes=N] [outgoing_stall_s=X.X]
 """
 
 from __future__ import annotations
@@ -177,10 +177,12 @@ def executor(_roots: tuple[str, ...], editor: Any) -> PlainExecutor:
     return PlainExecutor(tuple(made))
 
 
+_TEXTS = {"listen": str, "token_file": Path}
+
 if __name__ == "__main__":
     options: dict[str, Any] = {}
     for option in sys.argv[1:]:
         key, _, value = option.partition("=")
-        options[key] = value if key == "listen" else float(value) if "." in value else int(value)
+        options[key] = _TEXTS[key](value) if key in _TEXTS else float(value) if "." in value else int(value)
     address = options.pop("listen", None)
     sys.exit(serve_stdio(executor, **options) if address is None else serve_socket(address, executor, **options))
