@@ -14,6 +14,7 @@ import json
 import re
 import threading
 from contextlib import ExitStack
+from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -23,6 +24,7 @@ from .errors import (
     ToolDefinitionError,
     ToolFailure,
     ToolResultError,
+    UnrecordedEffectError,
 )
 from .image import ImageContent
 from .limits import COMMIT_ATTEMPTS
@@ -164,6 +166,8 @@ class Plan:
     settled: InvocationResult | None = None
     state: Any = None
     resources: ExitStack = field(default_factory=ExitStack)
+    is_on_record: bool = False
+    """Whether the log has the intent; the pipeline says so, and tools of a registry with effects wait for it (X2)."""
 
     def close(self) -> None:
         """Release the descriptors and what was there before; safe to call twice."""
@@ -271,6 +275,7 @@ class FunctionTool:
         self._prepare = prepare
         self._commit = commit
         self._recorded_arguments = recorded_arguments
+        self._acts_on_record_only = False
 
     @property
     def description(self) -> str:
@@ -328,9 +333,15 @@ class FunctionTool:
         Raises:
             PlanOutdatedError: the before-state no longer holds; nothing was changed.
             ToolResultError: the tool declares the invocation protocol and returned something else.
+            UnrecordedEffectError: the tool acts on record only, and this plan is not on it; nothing was changed.
         """
         if plan.settled is not None:
             return self._envelope(plan.settled)
+        if self._acts_on_record_only and not plan.is_on_record:
+            raise UnrecordedEffectError(
+                f"{self.name}: nothing was done. A tool of a registry acts only once its intent is on record; call it "
+                "through SandboxedToolExecutor.call, or use the tool that the factory built."
+            )
         try:
             value = await self._commit(plan, context)
         except ToolFailure as failure:
@@ -338,6 +349,17 @@ class FunctionTool:
                 raise
             value = InvocationResult.failed(str(failure))
         return self._envelope(value)
+
+    def acting_on_record_only(self) -> FunctionTool:
+        """The same tool for a registry: without an intent on record it has no effect, however it is called (X2).
+
+        Tools that only observe stay as they are.
+        """
+        if only_observes(self.capabilities):
+            return self
+        held = copy(self)
+        held._acts_on_record_only = True  # noqa: SLF001  its own class
+        return held
 
     async def execute(self, arguments: object, context: ToolContext | None = None) -> ToolResult:
         """Both steps in a row, for use without the pipeline; starts over when the before-state changes."""

@@ -12,6 +12,7 @@ Two kinds, never mixed::
     ├── ToolArgumentError        the arguments do not fit the schema
     ├── ToolResultError          a declared tool returned something else
     ├── PermissionDeniedError    the gate said no
+    ├── UnrecordedEffectError    a tool of a registry, called past the record
     ├── ToolCrashedError         the tool raised something it should not have
     ├── EventLogError            the log could not be written
     ├── PlanOutdatedError        the before-state changed between prepare and commit
@@ -74,6 +75,10 @@ class ToolArgumentError(ToolExecutionError):
 
 class ToolResultError(ToolExecutionError):
     """A tool that declares the invocation protocol returned something else."""
+
+
+class UnrecordedEffectError(ToolExecutionError):
+    """A tool of a registry was to act without its intent on record; nothing was done (X2)."""
 
 
 class PermissionDeniedError(ToolExecutionError):

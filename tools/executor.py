@@ -157,6 +157,11 @@ class SandboxedToolExecutor:
             await run.cancelled(dispatch.tool, cancelled)
             raise
 
+    async def refuse(self, name: str, error: ToolExecutionError, context: ToolContext | None = None) -> NoReturn:
+        """Put on record that whoever runs the tools refuses a call of this one, and raise ``error``."""
+        call_id = context.call_id if context is not None else ""
+        await _Run(self._policy, self._record, call_id or uuid.uuid4().hex, name).reject(error)
+
     async def _attempts(self, run: _Run, dispatch: Dispatch, context: ToolContext) -> ToolResult:
         for attempt in range(1, COMMIT_ATTEMPTS + 1):
             try:
@@ -235,6 +240,7 @@ class _Run:
                 change=plan.change,
             )
             await self._record(intent, "nothing was done")
+            plan.is_on_record = True
             return await self._committed(tool, plan, context, attempt)
         finally:
             plan.close()

@@ -33,7 +33,7 @@ class ToolRegistry(Protocol):
 
 
 class DefaultToolRegistry:
-    """A registry over a given list.
+    """A registry over a given list. What it hands out has effects only on record, which the executor sees to (X2).
 
     Raises:
         ToolDefinitionError: two tools of one name.
@@ -42,7 +42,7 @@ class DefaultToolRegistry:
     def __init__(self, tools: Iterable[FunctionTool]) -> None:
         given = tuple(tools)
         refuse_doubles(given)
-        self._by_name = {tool.name: tool for tool in given}
+        self._by_name = {tool.name: tool.acting_on_record_only() for tool in given}
 
     @property
     def tools(self) -> tuple[FunctionTool, ...]:

@@ -24,7 +24,9 @@ from openbuffer.tools import (
     ToolDefinitionError,
     ToolNotFoundError,
 )
+from openbuffer.tools.catalog import DeferredCatalog
 from openbuffer.tools.contract import create_builtin_tool
+from openbuffer.tools.errors import UnrecordedEffectError
 from openbuffer.tools.event_log import InMemoryEventLog
 from openbuffer.tools.events import Event, ToolFinished, ToolIntended, ToolRejected
 from openbuffer.tools.executor import DispatchingToolExecutor, SandboxedToolExecutor
@@ -141,6 +143,33 @@ async def test_the_intent_is_recorded_before_the_effect_and_the_outcome_before_t
     assert (intent.call_id, intent.arguments, intent.targets) == ("c1", {"text": "x"}, (TARGET,))
     assert isinstance(outcome, ToolFinished)
     assert (outcome.call_id, outcome.outcome, outcome.value) == ("c1", "succeeded", {"success": True, "output": "done"})
+
+
+@pytest.mark.contract("X1", "X2")
+@pytest.mark.parametrize("way", ["registry", "executor", "dispatcher", "deferred"])
+async def test_a_tool_of_a_registry_does_not_act_past_the_record(way: str) -> None:
+    probe = Probe()
+    registry = DefaultToolRegistry([probe.tool()])
+    dispatcher = DispatchingToolExecutor(registry)
+    handed_out = {
+        "registry": lambda: registry.get("Put"),
+        "executor": lambda: SandboxedToolExecutor(dispatcher, policy=AllowAll(), log=InMemoryEventLog()).tools[0],
+        "dispatcher": lambda: dispatcher.dispatch("Put", {}).tool,
+        "deferred": lambda: DeferredCatalog(registry).get("Put"),
+    }[way]()
+    with pytest.raises(UnrecordedEffectError, match=r"SandboxedToolExecutor\.call"):
+        await handed_out.execute({})
+    plan = await handed_out.prepare(handed_out.validate({}), ToolContext())
+    with pytest.raises(UnrecordedEffectError):
+        await handed_out.commit(plan, ToolContext())
+    assert "acted" not in probe.happened
+    assert (await probe.tool().execute({})).success, "what its factory built is used on its own (T12)"
+
+
+@pytest.mark.contract("X2")
+async def test_a_tool_of_a_registry_that_only_observes_can_be_used_on_its_own() -> None:
+    probe = Probe(capabilities=frozenset({Capability.FILE_READ}))
+    assert (await DefaultToolRegistry([probe.tool()]).get("Put").execute({})).success
 
 
 @pytest.mark.contract("X2")
