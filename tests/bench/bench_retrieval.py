@@ -39,7 +39,7 @@ OURS_WORDLESS = "openbuffer, no words"
 AIDER_WORDLESS = "aider, no words"
 FIRST_TOKENS = 1_000
 SPEED_ACTIVE = "Django/django/contrib/admin/sites.py"
-CHANGED = "Django/django/forms/models.py"
+CHANGED = "Django/django/core/paginator.py"
 SPEED_QUESTIONS = (
     ("How does the admin site register models?", "ModelAdmin"),
     ("Where are querysets filtered by lookups?", "QuerySet"),
@@ -208,7 +208,7 @@ def change(tree: Path, numbers: itertools.count[int]) -> None:
     path = tree / CHANGED
     number = next(numbers)
     text = path.read_text(encoding="utf-8").partition("\n\n\ndef added_")[0]
-    path.write_text(f"{text}\n\n\ndef added_{number}(form):\n    return modelform_factory(form)\n", encoding="utf-8")
+    path.write_text(f"{text}\n\n\ndef added_{number}(form):\n    return Paginator(form)\n", encoding="utf-8")
 
 
 async def quality(peers: Path | None, scratch: Path) -> None:

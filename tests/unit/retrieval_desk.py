@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
@@ -75,7 +74,7 @@ class Files:
     marks: Mapping[str, tuple[int, ...] | None] | None = None
 
     def listed(self) -> list[SourceFile]:
-        return [SourceFile(path, self._mark(path), partial(text.encode)) for path, text in self.texts.items()]
+        return [SourceFile(path, self._mark(path), lambda path: self.texts[path].encode()) for path in self.texts]
 
     def _mark(self, path: str) -> tuple[int, ...] | None:
         return (hash(self.texts[path]),) if self.marks is None else self.marks.get(path)

@@ -54,7 +54,7 @@ def test_only_a_file_whose_content_changed_is_parsed_again() -> None:
             read.append(path)
             return texts[path].encode()
 
-        return [SourceFile(path, marks[path], lambda path=path: reader(path)) for path in texts]
+        return [SourceFile(path, marks[path], reader) for path in texts]
 
     parser = ToyParser()
     same = update_repo_map_index(index, listed(texts, marks), parser, CancellationToken())
@@ -77,15 +77,15 @@ def test_an_index_of_another_parser_is_made_anew() -> None:
 
 @pytest.mark.contract("W5")
 def test_what_cannot_be_parsed_is_listed_with_its_reason_and_stops_nothing() -> None:
-    def refuses() -> bytes:
-        raise ToolFailure("went away")
+    def refuses(path: str) -> bytes:
+        raise ToolFailure(f"{path} went away")
 
-    def fails() -> bytes:
-        raise PermissionError(13, "Permission denied")
+    def fails(path: str) -> bytes:
+        raise PermissionError(13, "Permission denied", path)
 
     huge, lines = b"x" * (RETRIEVAL_FILE_MAX_BYTES + 1), b"var a=1;" * 10_000
     contents = {"huge.toy": huge, "min.toy": lines, "nul.toy": b"a\0b", "bad.toy": b"bad!", "good.toy": b"def a"}
-    files = [SourceFile(path, (1,), lambda content=content: content) for path, content in contents.items()]
+    files = [SourceFile(path, (1,), lambda path: contents[path]) for path in contents]
     files += [SourceFile("gone.toy", (1,), refuses), SourceFile("shut.toy", (1,), fails)]
     files += [SourceFile("README.md", (1,), fails)]
     index = build_repo_map_index(files, ToyParser(), CancellationToken())
@@ -95,12 +95,12 @@ def test_what_cannot_be_parsed_is_listed_with_its_reason_and_stops_nothing() -> 
         "nul.toy": "is binary, or in an encoding that is not parsed",
         "bad.toy": "is bad",
         "good.toy": "",
-        "gone.toy": "went away",
+        "gone.toy": "gone.toy went away",
         "shut.toy": "cannot be read (Permission denied)",
     }
     parser = ToyParser()
     again = update_repo_map_index(
-        index, [*files[:5], SourceFile("shut.toy", (1,), lambda: b"def b")], parser, CancellationToken()
+        index, [*files[:5], SourceFile("shut.toy", (1,), lambda _: b"def b")], parser, CancellationToken()
     )
     assert (again.changed, parser.parsed) == (("shut.toy",), ["shut.toy"]), "a parse that failed is not tried again"
 
@@ -115,7 +115,7 @@ def test_when_time_is_over_the_rest_is_left_for_the_next_update() -> None:
 def test_a_cancelled_update_ends() -> None:
     token = CancellationToken()
 
-    def cancels() -> bytes:
+    def cancels(_path: str) -> bytes:
         token.cancel()
         return b"def a"
 

@@ -10,7 +10,6 @@ import functools
 import os
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
 from importlib import util
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
@@ -26,7 +25,7 @@ from ..support.isolated_process import (
     ProcessTimedOutError,
 )
 from .tree_sitter_tags import GRAMMARS, TAGS_VERSION
-from .tree_sitter_worker import START, order_frame, read_answer
+from .tree_sitter_worker import START, order_frame, read_answer, wait_until_begun
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -75,8 +74,9 @@ class TreeSitterParser:
 
     def language_of(self, path: str) -> str | None:
         """The language of a file by its name, if its grammar is there."""
-        name = os.path.basename(path)
-        language = _BY_NAME.get(name) or _BY_SUFFIX.get(os.path.splitext(name)[1].lower())
+        name = path.rpartition("/")[2]
+        start, dot, suffix = name.rpartition(".")
+        language = _BY_NAME.get(name) or (_BY_SUFFIX.get(f"{dot}{suffix.lower()}") if start else None)
         return language if language in self.languages else None
 
     def parse(self, sources: Iterable[SourceText], token: CancellationToken) -> Iterator[Parsed]:
@@ -115,11 +115,8 @@ class TreeSitterParser:
             return []
         is_single = len(batch) == 1
         try:
-            if is_single:
-                # What the start of a process takes on a busy machine is not the file's fault.
-                self._asked([replace(batch[0], content=b"")], token, _START_TIMEOUT_S)
-                return self._asked(batch, token, self._file_timeout_s)
-            return self._asked(batch, token, max(RETRIEVAL_BATCH_TIMEOUT_S, self._file_timeout_s))
+            timeout_s = self._file_timeout_s if is_single else max(RETRIEVAL_BATCH_TIMEOUT_S, self._file_timeout_s)
+            return self._asked(batch, token, timeout_s)
         except ProcessCancelledError:
             raise ToolCancelledError("the code base was being parsed: cancelled, and stopped.") from None
         except ProcessTimedOutError:
@@ -141,9 +138,12 @@ class TreeSitterParser:
     def _asked(self, batch: list[SourceText], token: CancellationToken, timeout_s: float) -> list[Parsed]:
         def ask(exchange: Exchange) -> list[Any]:
             exchange.send(order_frame(batch))
+            wait_until_begun(exchange.receive)
+            # What the start of a process takes on a busy machine is no file's fault.
+            exchange.allow(timeout_s)
             return read_answer(exchange.receive, len(batch))
 
-        answers = self._processes.use(ask, token, timeout_s)
+        answers = self._processes.use(ask, token, _START_TIMEOUT_S)
         return [_result(source.path, answer) for source, answer in zip(batch, answers, strict=True)]
 
 

@@ -62,6 +62,11 @@ def symbols_of(language: str, content: bytes) -> FileSymbols:
     )
 
 
+def load(language: str) -> None:
+    """Load a grammar, which the first file of its language need not wait for then."""
+    _loaded(language)
+
+
 class _Loaded(NamedTuple):
     parser: Parser
     definitions: Query

@@ -20,6 +20,7 @@ START: Final = "from openbuffer.tools.adapters.tree_sitter_worker import main; m
 
 _HEAD: Final = struct.Struct("!II")
 _ANSWER_MAX_BYTES: Final = 256 * 1024 * 1024
+_BEGUN: Final = b"\1"
 
 
 def order_frame(sources: Sequence[SourceText]) -> bytes:
@@ -27,6 +28,16 @@ def order_frame(sources: Sequence[SourceText]) -> bytes:
     head = json.dumps([(source.language, len(source.content)) for source in sources]).encode()
     size = sum(len(source.content) for source in sources)
     return b"".join((_HEAD.pack(len(head), size), head, *(source.content for source in sources)))
+
+
+def wait_until_begun(receive: Callable[[int], bytes]) -> None:
+    """Wait until the process has all that it needs, and begins with the first file.
+
+    Raises:
+        BrokenFrameError: it ends before that.
+    """
+    if read_exactly(receive, 1) != _BEGUN:
+        raise BrokenFrameError
 
 
 def read_answer(receive: Callable[[int], bytes], count: int) -> list[Any]:
@@ -50,7 +61,7 @@ def read_answer(receive: Callable[[int], bytes], count: int) -> list[Any]:
 def main() -> None:
     """Answer orders until there are no more, or none came for a while."""
     from ..support.isolated_life import live  # noqa: PLC0415  the other side has no use for it
-    from .tree_sitter_symbols import NotParsedError, symbols_of  # noqa: PLC0415
+    from .tree_sitter_symbols import NotParsedError, load, symbols_of  # noqa: PLC0415
 
     def parsed(language: str, content: bytes) -> Any:
         try:
@@ -65,6 +76,9 @@ def main() -> None:
         head, size = _HEAD.unpack(lengths)
         order = json.loads(read_exactly(owner.recv, head))
         contents = read_exactly(owner.recv, size)
+        for language in {language for language, _ in order}:
+            load(language)
+        owner.sendall(_BEGUN)
         answers: list[Any] = []
         start = 0
         for language, length in order:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import time
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from ..errors import ToolCancelledError, ToolFailure
 from ..limits import RETRIEVAL_FILE_MAX_BYTES, RETRIEVAL_MAX_FILES
@@ -30,16 +30,16 @@ _LONG_LINES_FROM_BYTES: Final = 32 * 1024
 _LONG_LINE_BYTES: Final = 500
 
 
-@dataclass(frozen=True, slots=True)
-class SourceFile:
-    """A file as it is now. ``read`` gives its content, or raises OSError or ToolFailure; ``mark`` None: always read it.
+class SourceFile(NamedTuple):
+    """A file as it is now, by its path below the root of the code base, with slashes.
 
-    ``path`` is relative to the root of the code base, with slashes.
+    ``read`` gives the content of the file at that path, or raises OSError or ToolFailure. ``mark`` None: it is always
+    read.
     """
 
     path: str
     mark: Mark | None
-    read: Callable[[], bytes]
+    read: Callable[[str], bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def update_repo_map_index(
     *,
     timeout_s: float | None = None,
 ) -> IndexUpdate:
-    """Bring an index up to date with ``files``, which are all that there are; blocks.
+    """Bring an index up to date with ``files``, which are all that there are, each once; blocks.
 
     The result is that of ``build_repo_map_index`` with the same files, whatever was in ``index``. After ``timeout_s``
     seconds nothing more is parsed, and the rest is ``pending``.
@@ -109,20 +109,18 @@ def update_repo_map_index(
     beyond = 0
     fresh: list[tuple[SourceFile, str]] = []
     for file in files:
-        language = parser.language_of(file.path)
-        if language is None or file.path in found:
-            continue
-        if len(found) + len(fresh) >= RETRIEVAL_MAX_FILES:
-            beyond += 1
-            continue
         entry = known.get(file.path)
-        if entry is not None and entry.mark is not None and entry.mark == file.mark and entry.language == language:
+        if entry is not None and entry.mark is not None and entry.mark == file.mark:
             found[file.path] = entry
-        else:
-            fresh.append((file, language))
+        elif (language := parser.language_of(file.path)) is not None:
+            if len(found) + len(fresh) >= RETRIEVAL_MAX_FILES:
+                beyond += 1
+            else:
+                fresh.append((file, language))
     work = _Work(known, token, None if timeout_s is None else time.monotonic() + timeout_s)
-    found.update(work.done(fresh, parser))
-    changed = tuple(sorted(path for path, entry in found.items() if _is_news(entry, index.files.get(path))))
+    news = work.done(fresh, parser)
+    found.update(news)
+    changed = tuple(sorted(path for path, entry in news.items() if _is_news(entry, index.files.get(path))))
     gone = tuple(sorted(path for path in index.files if path not in found))
     result = RepoMapIndex(parser.fingerprint, found, work.pending, beyond)
     return IndexUpdate(result, changed, gone, work.parsed)
@@ -195,7 +193,7 @@ class _Work:
 
     def _content(self, file: SourceFile, language: str) -> bytes | None:
         try:
-            return file.read()
+            return file.read(file.path)
         except OSError as error:
             trouble = f"cannot be read ({error.strerror or error})"
         except ToolCancelledError:

@@ -243,7 +243,7 @@ class _RepoMap:
             if before is not None and before.mark == mark:
                 overlay[path] = before
             else:
-                fresh.append(SourceFile(path, mark, partial(document.text.encode, "utf-8", "replace")))
+                fresh.append(SourceFile(path, mark, partial(_text_of, document)))
         overlay.update(index_files(fresh, self._overlay, self.parser, token))
         back = {path: self._on_disk(path) for path in self._overlay if path not in overlay}
         changed = {path: file for path, file in overlay.items() if self._overlay.get(path) is not file}
@@ -320,6 +320,10 @@ class _RepoMap:
             if each.save_trouble:
                 notes.append(f"the index could not be kept for the next session ({each.save_trouble})")
         return notes
+
+
+def _text_of(document: Document, _path: str) -> bytes:
+    return document.text.encode("utf-8", "replace")
 
 
 def _prefix(root: str, roots: Sequence[str]) -> str:

@@ -64,7 +64,7 @@ class SourceTree:
                 raise ToolFailure(f"{printable(opened.path)}: cannot be searched {why_unread(error)}.") from error
             self._seen_through = seen_through
         now_ns = time.time_ns()
-        return [SourceFile(path, _mark(path, opened.fd, now_ns), opened.reader(path)) for path in self._paths]
+        return [SourceFile(path, _mark(path, opened.fd, now_ns), opened.read) for path in self._paths]
 
     def _still_stands(self, fd: int) -> bool:
         if self._standing is None or not self._standing.stands(fd):
@@ -125,16 +125,16 @@ class OpenedRoot:
             raise PlanOutdatedError(f"{printable(located.path)}: was moved or replaced since the call began.")
         self._beneath = Beneath(self.fd)
 
-    def reader(self, path: str) -> Callable[[], bytes]:
-        """What reads a file below it, without following a link; for one thread at a time."""
+    def read(self, path: str) -> bytes:
+        """The content of a file below it, without following a link; for one thread at a time.
 
-        def read() -> bytes:
-            try:
-                return self._beneath.read(path, RETRIEVAL_FILE_MAX_BYTES)
-            except NotSearchedError as error:
-                raise ToolFailure(_why_unread(error)) from None
-
-        return read
+        Raises:
+            ToolFailure: it cannot be read; the text says why.
+        """
+        try:
+            return self._beneath.read(path, RETRIEVAL_FILE_MAX_BYTES)
+        except NotSearchedError as error:
+            raise ToolFailure(_why_unread(error)) from None
 
     def __enter__(self) -> Self:
         return self
@@ -156,7 +156,8 @@ def _mark(path: str, fd: int, now_ns: int) -> Mark | None:
 
 
 def _is_settled(status: os.stat_result, now_ns: int) -> bool:
-    return now_ns - max(status.st_ctime_ns, status.st_mtime_ns) > SETTLED_NS
+    settled_ns = now_ns - SETTLED_NS
+    return status.st_ctime_ns < settled_ns and status.st_mtime_ns < settled_ns
 
 
 def _why_unread(error: NotSearchedError) -> str:

@@ -140,6 +140,10 @@ class Exchange:
         self._token = token
         self._deadline = deadline
 
+    def allow(self, seconds: float) -> None:
+        """Have the call end when so much time has gone from now on, in the place of what was said before."""
+        self._deadline = time.monotonic() + seconds
+
     def receive(self, size: int) -> bytes:
         """Up to so many bytes, as soon as there are any; none at the end.
 
