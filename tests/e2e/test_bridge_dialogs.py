@@ -100,26 +100,25 @@ async def test_a_yes_for_longer_is_not_asked_for_again_as_long_as_it_lasts(
         assert bool(dialogs(client)) is not lasts
 
 
+NO_YES: list[tuple[Callable[[Any], Any], str, str]] = [
+    (choose("Deny"), "no", "the user did not approve"),
+    (lambda _: None, "dismissed", "closed the question"),
+    (lambda _: "Allow once", "unavailable", "not among the choices"),
+    (lambda _: {"title": "Allow everything"}, "unavailable", "not among the choices"),
+    (lambda _: 1 / 0, "unavailable", "with an error: division by zero"),
+]
+
+
 @pytest.mark.contract("X4", "B2")
-@pytest.mark.parametrize(
-    ("answer", "reason", "says"),
-    [
-        (choose("Deny"), "no", "the user did not approve"),
-        (lambda _: None, "dismissed", "closed the question"),
-        (lambda _: "Allow once", "unavailable", "not among the choices"),
-        (lambda _: {"title": "Allow everything"}, "unavailable", "not among the choices"),
-        (lambda _: 1 / 0, "unavailable", "with an error: division by zero"),
-    ],
-)
-async def test_without_a_yes_nothing_is_done_and_the_reason_is_told(
-    place: Place, answer: Callable[[Any], Any], reason: str, says: str
-) -> None:
-    async with session(place, answer) as client:
-        refused = await client.call("Edit", EDIT)
-        assert refused["error"]["type"] == "PermissionDeniedError"
-        assert refused["error"]["reason"] == reason
-        assert says in refused["error"]["message"]
-        assert (place.root / "a.txt").read_text() == "one\n"
+async def test_without_a_yes_nothing_is_done_and_the_reason_is_told(place: Place) -> None:
+    async with session(place, None) as client:
+        for answer, reason, says in NO_YES:
+            client.on_request[SHOW] = answer
+            refused = await client.call("Edit", EDIT)
+            assert refused["error"]["type"] == "PermissionDeniedError"
+            assert refused["error"]["reason"] == reason
+            assert says in refused["error"]["message"]
+            assert (place.root / "a.txt").read_text() == "one\n"
         assert (await client.call("Read", {"filePath": "a.txt"}))["isError"] is False
     assert steps(place) == ["ApprovalAsked", "ApprovalAnswered", "ToolRejected"]
 
@@ -234,41 +233,33 @@ async def asked_tool(client: RawClient, *questions: object) -> dict[str, Any]:
 
 
 @pytest.mark.contract("W3", "B2")
-async def test_a_question_is_a_request_with_its_options_as_actions(place: Place) -> None:
+async def test_a_question_is_a_request_with_its_options_as_actions_and_no_other_answer_is_a_success(
+    place: Place,
+) -> None:
     async with session(place, choose("blue")) as client:
         data = await asked_tool(client, COLOUR)
         (shown,) = dialogs(client)
-    assert data["success"] is True
-    assert json.loads(data["output"].splitlines()[1])["answers"] == ["blue"]
-    assert shown["params"]["type"] == 3
-    assert shown["params"]["message"] == "The agent asks: Which colour?\n  blue: like the sky"
-    assert [action["title"] for action in shown["params"]["actions"]] == ["red", "blue"]
-
-
-@pytest.mark.contract("W3", "B2")
-@pytest.mark.parametrize(
-    ("answer", "outcome"), [(lambda _: None, "dismissed"), (lambda _: 1 / 0, "unavailable")], ids=["closed", "error"]
-)
-async def test_a_question_without_an_answer_is_no_success_and_ends_the_call(
-    place: Place, answer: Callable[[Any], Any], outcome: str
-) -> None:
-    async with session(place, answer) as client:
-        data = await asked_tool(client, COLOUR, {**COLOUR, "question": "And the other?"})
-        assert len(dialogs(client)) == 1
-    assert data["success"] is False
-    outcomes = [json.loads(line)["outcome"] for line in data["output"].splitlines()[1:]]
-    assert outcomes == [outcome, "not_asked"]
-
-
-@pytest.mark.contract("W3", "B2")
-async def test_what_buttons_cannot_put_is_unavailable_with_the_reason(place: Place) -> None:
-    async with session(place, choose("red")) as client:
+        assert data["success"] is True
+        assert outcomes(data) == ["answered"]
+        assert json.loads(data["output"].splitlines()[1])["answers"] == ["blue"]
+        assert shown["params"]["type"] == 3
+        assert shown["params"]["message"] == "The agent asks: Which colour?\n  blue: like the sky"
+        assert [action["title"] for action in shown["params"]["actions"]] == ["red", "blue"]
+        for number, (answer, outcome) in enumerate([(None, "dismissed"), (5, "unavailable")], start=2):
+            client.on_request[SHOW] = lambda _, given=answer: given
+            data = await asked_tool(client, COLOUR, {**COLOUR, "question": "And the other?"})
+            assert data["success"] is False
+            assert outcomes(data) == [outcome, "not_asked"]
+            assert len(dialogs(client)) == number
         for more in ({"multiSelect": True}, {"freeText": True}, {"options": []}):
             data = await asked_tool(client, {**COLOUR, **more})
-            told = json.loads(data["output"].splitlines()[1])
-            assert told["outcome"] == "unavailable"
-            assert "this client shows a message with buttons and cannot" in told["reason"]
-        assert dialogs(client) == []
+            assert outcomes(data) == ["unavailable"]
+            assert "this client shows a message with buttons and cannot" in data["output"]
+        assert len(dialogs(client)) == 3
+
+
+def outcomes(data: dict[str, Any]) -> list[str]:
+    return [json.loads(line)["outcome"] for line in data["output"].splitlines()[1:]]
 
 
 @pytest.mark.contract("W3", "T6")
