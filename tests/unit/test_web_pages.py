@@ -68,6 +68,10 @@ HOSTILE = {
     "attributes": "<div " + " ".join(f"a{n}=1" for n in range(200_000)) + ">" + END,
     "bare attributes": "<div " + " ".join(f"a{n}" for n in range(200_000)) + ">" + END,
     "quoted attributes": "<div " + " ".join(f"a{n}='>'" for n in range(100_000)) + ">" + END,
+    "attributes of an end tag": "<div>x</div " + " ".join(f"a{n}=1" for n in range(300_000)) + ">" + END,
+    "options": "<select>" + "<option>no" * 100_000 + "</select>" + END,
+    "grouped options": "<SELECT\n>" + "<optgroup><option>no" * 100_000 + "</select>" + END,
+    "breaks": "<br>" * 400_000 + END,
     "classes": f"<div class='{'c ' * 500_000}'>{END}",
     "empty elements": "<div></div>" * 200_000 + END,
     "hidden elements": "<p hidden>no</p>" * 100_000 + END,
@@ -85,9 +89,7 @@ def reader() -> Iterator[BodyReader]:
     reader.close()
 
 
-def read(
-    reader: BodyReader, page: str | bytes, *, limit: int = 50_000, token: CancellationToken | None = None
-) -> Shown:
+def read(reader: BodyReader, page: str, *, limit: int = 50_000, token: CancellationToken | None = None) -> Shown:
     return reader.read(
         page.encode(),
         url="https://e.org/",
@@ -121,6 +123,9 @@ def test_a_page_that_is_made_to_harm_is_read_to_its_end_by_a_process_that_stays(
         "<pre>" + (" \n" * 20 + "x") * 50_000,
         "<p>" + "<img alt=a src=b>" * 100_000 + "word " * 50_000,
         "<h1>" * 20_000 + "word " * 50_000,
+        "<p>fonts" + "".join(f"<font size={n}>" for n in range(5_000)) + "<p>word" * 20_000,
+        "<p>unclosed" + "<b><i><u><s><tt><em>" * 60 + "<p>word" * 20_000,
+        "<div>" * 190 + "<p>word</p>" * 200_000,
     ],
     ids=lambda page: page[:25],
 )
@@ -128,6 +133,14 @@ def test_of_a_huge_page_one_part_is_shown_and_told_where_the_next_begins(page: s
     shown = read(reader, page, limit=10_000)
     assert 0 < shown.end < shown.total
     assert len(shown.text) < 60_000
+
+
+def test_of_a_page_with_more_tags_than_memory_is_for_the_beginning_is_read_and_the_rest_told(
+    reader: BodyReader,
+) -> None:
+    shown = read(reader, f"<p>begun{'<i>x</i>' * 500_001}{END}", limit=1_000)
+    assert shown.text.startswith("begun")
+    assert "the page has more than 1000000 tags, and what follows them is left out" in shown.notes
 
 
 @pytest.mark.parametrize("tag", ["script", "style", "textarea", "title", "xmp", "iframe", "noembed", "template"])

@@ -19,7 +19,7 @@ from bs4.element import NavigableString
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from .web_markdown import PageTag, markdown_of
-from .web_tame import tamed
+from .web_tame import tamed, within_tags
 
 _NEVER: Final = (
     "script, style, template, svg, object, embed, canvas, iframe, audio, video, map, head > *, datalist, "
@@ -78,6 +78,7 @@ class Window:
     """The part of a page that is shown: Markdown of its text from ``start`` to ``end``, of ``total`` characters.
 
     ``reduced``: something was left out as being around the main part. ``pictures_left_out`` is their number.
+    ``cut_off``: the page has more tags than are read, and what follows them is left out.
     """
 
     title: str = ""
@@ -87,6 +88,7 @@ class Window:
     total: int = 0
     reduced: bool = False
     pictures_left_out: int = 0
+    cut_off: bool = False
 
 
 def read_page(html: str, url: str, *, offset: int = 0, limit: int | None = None, whole: bool = False) -> Window:
@@ -94,19 +96,20 @@ def read_page(html: str, url: str, *, offset: int = 0, limit: int | None = None,
 
     ``whole`` keeps what is around the main part; what nobody sees is never shown.
     """
-    page = LexborHTMLParser(tamed(html))
+    kept = within_tags(html)
+    page = LexborHTMLParser(tamed(kept))
     title = _SPACES.sub(" ", _text_of_first(page, "title")).strip()
     base = _base(page, url)
     body = page.body
     if body is None:
-        return Window(title=title)
+        return Window(title=title, cut_off=kept is not html)
     _drop(page, _NEVER)
     before = _length(body)
     part, lost_heading = (body, "") if whole else _main_part(page, body)
     total = _length(part)
     end = total if limit is None else min(total, offset + limit)
     cut = _Cut(base, min(offset, total), end, unbounded=limit is None)
-    cut.take(part)
+    cut.take(part, total)
     if lost_heading and offset == 0:
         heading = PageTag(name="h1")
         heading.append(NavigableString(lost_heading))
@@ -119,6 +122,7 @@ def read_page(html: str, url: str, *, offset: int = 0, limit: int | None = None,
         total=total,
         reduced=total < before,
         pictures_left_out=cut.pictures_left_out,
+        cut_off=kept is not html,
     )
 
 
@@ -204,10 +208,11 @@ def _joined(base: str, address: str) -> str:
 
 @dataclass(slots=True)
 class _Place:
-    """Where the walk is: an element of the page, and what of it goes into the tree."""
+    """Where the walk is: an element of the page, whose text ends at a position, and what of it goes into the tree."""
 
     tag: PageTag | BeautifulSoup
     node: LexborNode | None
+    ends_at: int
     depth: int
     in_code: bool
     items: int = 0
@@ -230,9 +235,9 @@ class _Cut:
     pictures_left_out: int = 0
     stopped_at: int | None = None
 
-    def take(self, root: LexborNode) -> None:
-        """Walk it, without recursion, until the window is full."""
-        places = [_Place(self.soup, root.first_child, 0, in_code=False)]
+    def take(self, root: LexborNode, size: int) -> None:
+        """Walk it, without recursion, until the window is full; ``size`` is that of its text."""
+        places = [_Place(self.soup, root.first_child, size, 0, in_code=False)]
         while places and self.stopped_at is None:
             place = places[-1]
             node = place.node
@@ -247,7 +252,7 @@ class _Cut:
 
     def _enter(self, place: _Place, node: LexborNode) -> _Place | None:
         name = node.tag or ""
-        size = _length(node) if node.first_child is not None else 0
+        size = self._size(place, node) if node.first_child is not None else 0
         if name == "li":
             place.items += 1
         if self.at + size <= self.start and (size or self.at < self.start):
@@ -260,7 +265,11 @@ class _Cut:
             self.stopped_at = self.at
             return None
         self.elements += 1
-        return self._opened(place, node, name)
+        return self._opened(place, node, name, self.at + size)
+
+    def _size(self, place: _Place, node: LexborNode) -> int:
+        """How much text it has. Counting it anew at each of many levels would take long, and the last one is known."""
+        return place.ends_at - self.at if place.node is None else _length(node)
 
     def _is_full(self, name: str, size: int) -> bool:
         if self.unbounded or self.at <= self.start:
@@ -270,10 +279,9 @@ class _Cut:
 
     def _take_empty(self, place: _Place, node: LexborNode, name: str) -> None:
         """An element without text: a picture, a line, or what holds some."""
-        if name in {"br", "hr"}:
-            place.tag.append(PageTag(name=name))
-        elif name in {"td", "th"}:
-            place.tag.append(PageTag(name="th" if place.in_head else name))
+        if name in {"br", "hr", "td", "th"} and (self.unbounded or self.elements < _ELEMENTS_MAX):
+            self.elements += 1
+            place.tag.append(PageTag(name="th" if place.in_head and name == "td" else name))
         if name != "img" and node.first_child is None:
             return
         for picture in [node] if name == "img" else node.css("img"):
@@ -297,7 +305,7 @@ class _Cut:
             made = around
         place.tag.append(made)
 
-    def _opened(self, place: _Place, node: LexborNode, name: str) -> _Place | None:
+    def _opened(self, place: _Place, node: LexborNode, name: str, ends_at: int) -> _Place | None:
         """What the element's children go into."""
         if name == "a" and self._is_permalink(node):
             self.at += _length(node)
@@ -311,7 +319,9 @@ class _Cut:
         if name in _INLINE or is_stray or place.depth >= _DEPTH_MAX:
             if name not in _INLINE:
                 place.tag.append(NavigableString(" "))
-            return _Place(place.tag, node.first_child, place.depth, place.in_code, place.items, in_head, is_layout)
+            return _Place(
+                place.tag, node.first_child, ends_at, place.depth, place.in_code, place.items, in_head, is_layout
+            )
         tag = PageTag(name=name, attrs=attributes)
         if name == "li":
             tag.number = place.items - 1
@@ -322,7 +332,7 @@ class _Cut:
         in_code = place.in_code or name == "pre"
         if is_cut_open and name == "pre":
             tag.append(NavigableString("…\n"))
-        return _Place(tag, node.first_child, place.depth + 1, in_code, 0, in_head, is_layout)
+        return _Place(tag, node.first_child, ends_at, place.depth + 1, in_code, 0, in_head, is_layout)
 
     def _attributes(self, node: LexborNode, name: str) -> dict[str, str]:
         """What markdownify looks at."""

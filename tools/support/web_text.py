@@ -17,6 +17,7 @@ from .http_guard_errors import PageFailedError
 from .isolated_process import IsolatedProcesses, ProcessCancelledError, ProcessFailedError, ProcessTimedOutError
 from .located import printable
 from .web_charset import decode_body
+from .web_tame import TAGS_MAX
 from .web_worker import START, PageOrder, order_frame, read_answer
 
 if TYPE_CHECKING:
@@ -172,6 +173,8 @@ def _page(answer: PageAnswer) -> Shown:
     notes = [answer.note] if answer.note else []
     if window["reduced"]:
         notes.append("what is around the main part (navigation, header, footer) is left out; whole=true shows it too")
+    if window["cut_off"]:
+        notes.append(f"the page has more than {TAGS_MAX} tags, and what follows them is left out")
     if left_out := window["pictures_left_out"]:
         notes.append(f"{left_out} pictures are left out")
     return Shown(
