@@ -11,7 +11,7 @@ import shlex
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from .paths import shown
+from .paths import folded, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -116,6 +116,26 @@ def check_variable(name: str) -> str:
     return name
 
 
+def check_place_beside_clones(path: str) -> str:
+    """The checked path of a repository, if what it brings is read by nothing that clones another one.
+
+    The workspace may be the home directory: then git, ssh and the helpers that they run have settings in it under names
+    that begin with a dot, in more of them than any list has, and a login shell looks for programs in ``bin``. Another
+    ``HOME`` would not do: ssh asks the user database.
+
+    Raises:
+        ValueError: it may be.
+    """
+    names = folded(path).split("/")
+    if names[0] == _PROGRAMS or any(name.startswith(".") for name in names):
+        raise ValueError(
+            f"the repository at {shown(path)} may hold settings or programs that are used while another one is cloned "
+            "(git, ssh and shells look there where the workspace is the home directory); give it a path without a name "
+            f"that begins with a dot, and other than {_PROGRAMS}, or clone it by a command later"
+        )
+    return path
+
+
 def clone_line(url: str, ref: str | None, *, shallow: bool, directory: str, variables: Iterable[str] = ()) -> str:
     """The line for a shell that clones into ``directory``, which does not exist and is removed if that fails.
 
@@ -182,6 +202,7 @@ _GIT: Final[Sequence[str]] = (
 
 _STEERS_SHELL: Final = frozenset({"PATH", "ENV", "BASH_ENV", "SHELLOPTS", "BASHOPTS", "PS4"})
 _STEERS_LOADER: Final = ("LD_", "DYLD_")
+_PROGRAMS: Final = "bin"
 _PROXIES: Final = frozenset({"http_proxy", "https_proxy", "all_proxy", "no_proxy"})
 _KEPT_BY_SHELLS: Final = frozenset({"UID", "EUID", "PPID", "BASH_VERSINFO"})
 """Bash ends where one of them is to be unset; they are nothing to git."""

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from pydantic.alias_generators import to_camel
 
 from ..errors import ManifestRefusedError
-from .git import check_ref, check_url, check_variable
+from .git import check_place_beside_clones, check_ref, check_url, check_variable
 from .paths import PathTable, check_path, shown
 
 if TYPE_CHECKING:
@@ -202,9 +202,13 @@ class WorkspaceManifest(_Model):
 
     @model_validator(mode="after")
     def _clones_run_nothing(self) -> WorkspaceManifest:
-        if any(isinstance(entry, GitRepository) for entry in self.entries.values()):
+        repositories = [path for path, entry in self.entries.items() if isinstance(entry, GitRepository)]
+        if repositories:
             for name in self.environment:
                 _check_beside_clones(name)
+        if len(repositories) > 1:
+            for path in repositories:
+                check_place_beside_clones(path)
         return self
 
     @model_validator(mode="after")

@@ -236,6 +236,26 @@ async def test_no_file_of_the_manifest_is_there_before_its_repositories_are(repo
 
 
 @pytest.mark.contract("S11")
+@pytest.mark.parametrize("place", [".config", ".config/git"])
+async def test_no_repository_is_settings_of_the_clone_of_another_one(
+    place: str, repository: Repository, root: Path
+) -> None:
+    proof = root.parent / "proof"
+    settings = f'[core]\n\tsshCommand = "touch {proof}; {repository.ssh}"\n'
+    repository.commit("config" if place.endswith("git") else "git/config", settings)
+    repository.publish()
+    client = FullClient()
+    client.environment |= {"GIT_SSH_VARIANT": "ssh", "GIT_SSH": str(repository.ssh), "HOME": str(root)}
+    entry = {"type": "gitRepo", "url": repository.url}
+    for paths in ([place, "repo"], ["repo", place]):
+        with pytest.raises(ManifestRefusedError, match=f"'{place}' may hold settings or programs .* while another"):
+            await apply_workspace_manifest(client, {"entries": dict.fromkeys(paths, entry)}, root=str(root))
+    assert client.calls == []
+    assert not proof.exists()
+    assert (await apply_workspace_manifest(client, {"entries": {place: entry}}, root=str(root))).complete
+
+
+@pytest.mark.contract("S11")
 async def test_a_proxy_of_the_manifests_holds_for_its_clones(root: Path) -> None:
     client = FullClient()
     names = ("https_proxy", "HTTPS_PROXY", "all_proxy", "NO_PROXY")

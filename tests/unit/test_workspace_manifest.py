@@ -152,6 +152,37 @@ def test_nothing_lies_below_a_repository_or_a_mount() -> None:
     assert "something else" in refusal({"entries": {"m": mount, "m/x": {"type": "dir"}}})
 
 
+@pytest.mark.contract("S11")
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".ssh",
+        ".SSH",
+        ".config/git",
+        ".netrc",
+        ".gnupg",
+        ".aws",
+        ".local/bin",
+        "home/.ssh",
+        "\uff0essh",
+        "\u200c.ssh",
+        "bin",
+    ],
+)
+def test_of_several_repositories_none_lies_where_the_clone_of_another_looks(path: str) -> None:
+    repository = {"type": "gitRepo", "url": "https://example.test/r.git"}
+    assert "while another one is cloned" in refusal({"entries": {path: repository, "r": repository}})
+    assert "while another one is cloned" in refusal({"entries": {"r": repository, path: repository}})
+    for alone in ({path: repository}, {path: repository, "f": FILE}, {path: {"type": "dir"}, "r": repository}):
+        assert len(parse_manifest({"entries": alone}).entries) == len(alone)
+
+
+@pytest.mark.parametrize("path", ["a.b", "tools/bin", "binary", "a/b."])
+def test_repositories_lie_beside_each_other_anywhere_else(path: str) -> None:
+    repository = {"type": "gitRepo", "url": "https://example.test/r.git"}
+    assert len(parse_manifest({"entries": {path: repository, "r": repository}}).entries) == 2
+
+
 @pytest.mark.parametrize(
     ("document", "words"),
     [
