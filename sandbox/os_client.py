@@ -24,9 +24,10 @@ from .bubblewrap.trial import try_sandbox
 from .confinement.auto_allow import AutoAllowance, AutoAllowRules
 from .confinement.exclusions import exclusion_of
 from .confinement.file_argv import read_argv, write_argv
-from .confinement.layout import KERNEL_PLACES, Hidden, Layout
+from .confinement.layout import Hidden, Layout
 from .confinement.places import HiddenPlaces, WritablePlaces, hard_linked
 from .confinement.scratch import Scratch, sweep
+from .confinement.sight import require_program, require_usable_roots, require_visible
 from .confinement.unconfined import Unconfined
 from .confinement.waiting import run_to_the_end
 from .confinement.words import containment_words
@@ -42,11 +43,10 @@ from .limits import (
     SETUP_TIMEOUT_S,
     CommandLimits,
 )
-from .paths import lies_in
 from .port import Command, Containment, Invocation, RunResult, require_sandbox_path
 from .process.result import CaptureLimits, Ended
 from .process.runner import run_invocation
-from .quarantine.protected import protected_paths, resolved
+from .quarantine.protected import protected_paths
 from .quarantine.watch import Quarantine
 from .seatbelt import SeatbeltPolicy, seatbelt_argv
 
@@ -170,7 +170,7 @@ class OsSandboxClient:
             if not settings.enabled:
                 raise SandboxUnavailableError("the sandbox was switched off before the command began; run it again")
             confinement = self._confinement(settings, self._places(settings), command, watch.stood)
-            _require_program(invocation.argv[0], confinement.layout)
+            require_program(invocation.argv[0], confinement.layout)
             if self._detection.is_seatbelt:
                 # Its rules hold for every process that the command starts, for as long as that lives.
                 confined = Unconfined(self._by_seatbelt(confinement, invocation))
@@ -291,7 +291,7 @@ class OsSandboxClient:
     ) -> _Confinement:
         if not self._detection.available:
             raise SandboxUnavailableError(f"the command was not run: {self._detection.problem}")
-        self._require_usable_roots(places.hidden)
+        require_usable_roots(self._roots, places.hidden)
         if is_writable_by_command(self._detection.program, places.writable):
             raise SandboxUnavailableError(
                 f"the command was not run: {self._detection.program} itself lies where commands may write; take it "
@@ -304,39 +304,8 @@ class OsSandboxClient:
             temporary=self._temporary(),
             temporary_places=self._temporary_places(places),
         )
-        self._require_visible(command.cwd, layout)
+        require_visible(command.cwd, layout)
         return _Confinement(layout=layout, network=settings.network)
-
-    def _require_usable_roots(self, hidden: Sequence[Hidden]) -> None:
-        for root in self._roots:
-            if root == "/" or any(lies_in(root, place) for place in KERNEL_PLACES):
-                raise SandboxUnavailableError(
-                    f"the command was not run: the workspace is {root}, and a sandbox could not keep anything from "
-                    "commands there; open a smaller directory"
-                )
-            if os.path.realpath(root) != root or not os.path.isdir(root):
-                raise SandboxUnavailableError(f"the command was not run: the workspace {root} is no directory any more")
-            around = next((each.path for each in hidden if lies_in(root, each.path)), None)
-            if around is not None:
-                raise SandboxUnavailableError(
-                    f"the command was not run: the workspace {root} lies in {around}, which is hidden from commands; "
-                    "take it out of deny_read, or open another directory"
-                )
-
-    def _require_visible(self, cwd: str, layout: Layout) -> None:
-        directory = resolved(cwd)
-        if not directory or not os.path.isdir(directory):
-            raise SandboxUnavailableError(f"the command was not run: {cwd} is no directory; name another one")
-        where = _out_of_sight(directory, layout)
-        if where == "hidden":
-            raise SandboxUnavailableError(
-                f"the command was not run: its directory {cwd} is hidden from commands; name another one"
-            )
-        if where == "temporary" and directory not in layout.temporary_places:
-            raise SandboxUnavailableError(
-                f"the command was not run: its directory {cwd} lies in the host's temporary directory, and confined "
-                "commands have one of their own; name a directory of the workspace"
-            )
 
     def _temporary(self) -> str:
         with self._lock:
@@ -480,25 +449,6 @@ _ERROR_LIMITS: Final = CaptureLimits(head_bytes=REPORT_MAX_BYTES, tail_bytes=0)
 _LOADER_PREFIX: Final = "LD_"
 _TRACE: Final = frozenset({"TRACEPARENT", "TRACESTATE"})
 _TEMPORARY_NAMES: Final = frozenset({"TMPDIR", "TMP", "TEMP", "TEMPDIR"})
-
-
-def _out_of_sight(path: str, layout: Layout) -> Literal["", "hidden", "temporary"]:
-    """Why a command does not see this resolved path of the host's; empty where it does."""
-    if any(lies_in(path, each.path) for each in layout.hidden):
-        return "hidden"
-    is_covered = any(lies_in(path, place) for place in layout.temporary_places)
-    return "temporary" if is_covered and not any(lies_in(path, place) for place in layout.writable) else ""
-
-
-def _require_program(program: str, layout: Layout) -> None:
-    """What bwrap does not find inside would look as if the command had run and failed."""
-    where = _out_of_sight(resolved(program) or program, layout) if os.path.isabs(program) else ""
-    if where:
-        place = "is hidden from commands" if where == "hidden" else "lies in the host's temporary directory"
-        raise SandboxUnavailableError(
-            f"the command was not run: its shell {program} {place}, so that the sandbox does not see it; put another "
-            "one first on PATH"
-        )
 
 
 def _split_environment(environment: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
