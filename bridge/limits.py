@@ -103,3 +103,6 @@ TRACE_VALUE_MAX_CHARS: Final = 2_000
 
 DROPPABLE_OVER_BYTES: Final = 1 * MIB
 """While more waits for a client that does not read, logs and traces are not added to it."""
+
+GARBAGE_WAIT_S: Final = 60.0
+"""How long a full collection of garbage waits for a moment at which little is asked for."""

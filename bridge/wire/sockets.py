@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import anyio.to_thread
 
+from ..life.garbage import CollectedInQuiet
 from ..life.lifetime import Lifetime, ended_by_signals
 from ..life.parent import process_ended
 from ..limits import HANDSHAKES_MAX, SESSIONS_MAX, SESSIONS_THREADS_MAX
@@ -54,11 +55,14 @@ async def serve_connections(
     lifetime = Lifetime(lambda: True)
     stopping = anyio.Event()
     code = 0
-    door = _Door(token, sessions_max, partial(run_session, owns_process=False, stopping=stopping, **session_options))
-    with ended_by_signals(asyncio.get_running_loop(), lifetime):
+    serve = partial(run_session, owns_process=False, stopping=stopping, **session_options)
+    garbage = CollectedInQuiet()
+    door = _Door(token, sessions_max, serve, garbage.ended)
+    with ended_by_signals(asyncio.get_running_loop(), lifetime), garbage:
         async with anyio.create_task_group() as tasks:
             async with anyio.create_task_group() as accepting:
                 accepting.start_soon(_accept, listener, tasks, door)
+                accepting.start_soon(garbage.run)
                 if client_process is not None:
                     accepting.start_soon(_end_with, client_process, lifetime)
                 ready()
@@ -75,10 +79,13 @@ async def serve_connections(
 class _Door:
     """Lets clients in, and counts them."""
 
-    def __init__(self, token: str, sessions_max: int, serve: Callable[..., Awaitable[int]]) -> None:
+    def __init__(
+        self, token: str, sessions_max: int, serve: Callable[..., Awaitable[int]], ended: Callable[[], None]
+    ) -> None:
         self._token = token
         self._sessions_max = sessions_max
         self._serve = serve
+        self._ended = ended
         self._waiting: dict[int, anyio.CancelScope] = {}
         self._sessions = 0
         self._number = 0
@@ -102,6 +109,7 @@ class _Door:
                 log.exception("connection %d: the session failed", number)
             finally:
                 self._sessions -= 1
+                self._ended()
                 if self._left is not None:
                     self._left.set()
 

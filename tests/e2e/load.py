@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 PULSED = Path(__file__).with_name("pulsed_server.py")
 LINES = 40
 THINKS_S = 0.25
+_APART_S = 0.1
+"""Between the first words of two sessions: people do not open their editors in the same millisecond."""
 
 
 @dataclass
@@ -153,6 +155,7 @@ async def _session(
 ) -> None:
     """All that one user does; they begin to work, and leave, together."""
     await asyncio.to_thread(_fill, root, load.documents)
+    await asyncio.sleep(number * _APART_S)
     async with open_headless(root, **reached_by) as editor:
         user = User(editor, root, load, number)
         for each in range(load.documents):

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 GROWTH_MAX_MIB = 40.0
-BUSY_MAX_S = 0.1
+BUSY_MAX_S = 0.25
+"""A tenth of a second on a machine that does nothing else; `load.py` has the figures."""
 
 
 @pytest.mark.contract("B1", "B3", "E6")
