@@ -24,6 +24,7 @@ _MODULES: Final = (
     "openbuffer.sandbox.confinement.words",
     "openbuffer.tools.adapters.brave_search",
     "openbuffer.tools.adapters.task_memory",
+    "openbuffer.tools.builtin.codebase_retrieval",
     "openbuffer.tools.builtin.web_fetch",
 )
 
