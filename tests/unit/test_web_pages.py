@@ -161,6 +161,33 @@ def test_old_pages_that_close_nothing_keep_their_structure_however_long_they_are
     assert markdown.count("| a | b |") == 600
 
 
+@pytest.mark.parametrize(
+    "piece",
+    [
+        f"<a href='{'y' * 1_900}'>x</a> ",
+        "<table><tr>" + "<td colspan=99>x" * 80 + "</table>",
+        f"<img alt='{'a' * 5_000}' src='{'b' * 1_000}'>x ",
+        f"<img alt='{'a' * 5_000_000}'>x ",
+        "<ul><li>" * 50 + "<p>x" * 100 + "</ul>" * 50,
+        "<blockquote>" * 50 + f"<pre>{(chr(120) + chr(10)) * 1_000}</pre>" + "</blockquote>" * 50,
+    ],
+    ids=lambda piece: piece[:12],
+)
+def test_what_is_shown_is_bounded_also_where_it_is_more_than_its_text_and_all_of_it_can_be_had(piece: str) -> None:
+    page = f"<p>begin</p>{piece * 8}<p>the end</p>"
+    at, told = 0, ""
+    while True:
+        window = read_page(page, "https://e.org/", offset=at, limit=3_000)
+        assert len(window.markdown) <= 10_000
+        told += window.markdown
+        if window.end == window.total:
+            break
+        assert window.end > at
+        at = window.end
+    assert told.startswith("begin")
+    assert told.endswith("the end")
+
+
 TEXT = st.text(alphabet="abcdefg ", min_size=1, max_size=12)
 TAGS = st.sampled_from(
     ["div", "p", "b", "i", "ul", "li", "ol", "table", "tr", "td", "h2", "a", "span", "section", "code"]

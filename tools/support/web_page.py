@@ -10,7 +10,7 @@ A *position* is a number of characters of the text that is left once everything 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 from urllib.parse import urljoin
 
@@ -33,6 +33,7 @@ _AROUND: Final = (
     "[role='menu'], [role='menubar'], [role='toolbar'], [role='tablist']"
 )
 _AROUND_THE_MAIN_PART: Final = "header, footer, aside, [role='banner'], [role='contentinfo'], [role='complementary']"
+_INSIDE_THE_MAIN_PART: Final = f":is(main, article, section, blockquote, li, td) :is({_AROUND_THE_MAIN_PART})"
 _MAIN: Final = ("main, [role='main']", "article, [itemprop='articleBody']")
 """What says of itself that it is the main part, the surest first."""
 
@@ -45,7 +46,16 @@ _OTHERS_SHARE: Final = 0.2
 _CANDIDATES_MAX: Final = 50
 _FEW_CHARS: Final = 200
 _ELEMENTS_MAX: Final = 8_000
-_PICTURES_MAX: Final = 400
+_PICTURES_SHARE: Final = 0.5
+"""Of a window's limit, for what all of its pictures say and where they are."""
+_QUOTES_MAX: Final = 24
+_QUOTING: Final = frozenset(("blockquote", "li", "dd"))
+"""Inside each other, each adds to every line in it."""
+_COLUMNS_MAX: Final = 20
+_MARKDOWN_SHARE: Final = 2
+_MARKDOWN_MORE_CHARS: Final = 4_000
+"""A window has at most so many times its limit of Markdown, and some more; addresses and tables can be far longer."""
+
 _DEPTH_MAX: Final = 60
 _ADDRESS_MAX_CHARS: Final = 2_000
 
@@ -107,16 +117,22 @@ def read_page(html: str, url: str, *, offset: int = 0, limit: int | None = None,
     before = _length(body)
     part, lost_heading = (body, "") if whole else _main_part(page, body)
     total = _length(part)
-    end = total if limit is None else min(total, offset + limit)
-    cut = _Cut(base, min(offset, total), end, unbounded=limit is None)
-    cut.take(part, total)
-    if lost_heading and offset == 0:
-        heading = PageTag(name="h1")
-        heading.append(NavigableString(lost_heading))
-        cut.soup.insert(0, heading)
+    most = None if limit is None else _MARKDOWN_SHARE * limit + _MARKDOWN_MORE_CHARS
+    while True:
+        end = total if limit is None else min(total, offset + limit)
+        cut = _Cut(base, min(offset, total), end, limit)
+        cut.take(part, total)
+        if lost_heading and offset == 0:
+            heading = PageTag(name="h1")
+            heading.append(NavigableString(lost_heading))
+            cut.soup.insert(0, heading)
+        markdown = markdown_of(cut.soup)
+        if most is None or len(markdown) <= most or limit == 1:
+            break
+        limit = max(1, (cut.stopped_at or end) - cut.start) * most // (len(markdown) + most) or 1
     return Window(
         title=title,
-        markdown=markdown_of(cut.soup),
+        markdown=markdown,
         start=cut.start,
         end=cut.stopped_at if cut.stopped_at is not None else total,
         total=total,
@@ -139,7 +155,8 @@ def _main_part(page: LexborHTMLParser, body: LexborNode) -> tuple[LexborNode, st
     part = next((found for each in _MAIN if (found := _one_of(page.css(each), visible)) is not None), None)
     if part is None:
         part = body
-        around = [node for node in page.css(_AROUND_THE_MAIN_PART) if not _is_inside_main(node)]
+        inside = {node.mem_id for node in page.css(_INSIDE_THE_MAIN_PART)}
+        around = [node for node in page.css(_AROUND_THE_MAIN_PART) if node.mem_id not in inside]
         if visible - sum(map(_length, around)) > _FEW_CHARS:
             for node in around:
                 node.decompose()
@@ -164,15 +181,6 @@ def _is_within(node: LexborNode, outer: LexborNode) -> bool:
     while parent is not None and parent.mem_id != outer.mem_id:
         parent = parent.parent
     return parent is not None
-
-
-def _is_inside_main(node: LexborNode) -> bool:
-    parent = node.parent
-    while parent is not None:
-        if parent.tag in {"main", "article", "section", "blockquote", "li", "td"}:
-            return True
-        parent = parent.parent
-    return False
 
 
 def _drop(page: LexborHTMLParser, selector: str) -> None:
@@ -218,6 +226,7 @@ class _Place:
     items: int = 0
     in_head: bool = False
     is_layout: bool = False
+    quotes: int = 0
 
 
 @dataclass(slots=True)
@@ -227,11 +236,11 @@ class _Cut:
     base: str
     start: int
     end: int
-    unbounded: bool = False
+    limit: int | None
     soup: BeautifulSoup = field(default_factory=lambda: BeautifulSoup("", "html.parser"))
     at: int = 0
     elements: int = 0
-    pictures: int = 0
+    picture_chars: int = 0
     pictures_left_out: int = 0
     stopped_at: int | None = None
 
@@ -272,14 +281,14 @@ class _Cut:
         return place.ends_at - self.at if place.node is None else _length(node)
 
     def _is_full(self, name: str, size: int) -> bool:
-        if self.unbounded or self.at <= self.start:
+        if self.limit is None or self.at <= self.start:
             return False
         fits = self.at + size <= self.end
         return self.at >= self.end or self.elements >= _ELEMENTS_MAX or (name in _UNCUT and not fits)
 
     def _take_empty(self, place: _Place, node: LexborNode, name: str) -> None:
         """An element without text: a picture, a line, or what holds some."""
-        if name in {"br", "hr", "td", "th"} and (self.unbounded or self.elements < _ELEMENTS_MAX):
+        if name in {"br", "hr", "td", "th"} and (self.limit is None or self.elements < _ELEMENTS_MAX):
             self.elements += 1
             place.tag.append(PageTag(name="th" if place.in_head and name == "td" else name))
         if name != "img" and node.first_child is None:
@@ -291,11 +300,12 @@ class _Cut:
         alt = _SPACES.sub(" ", picture.attributes.get("alt") or "").strip()
         if not alt:
             return
-        if not self.unbounded and self.pictures >= _PICTURES_MAX:
+        source = _joined(self.base, picture.attributes.get("src") or picture.attributes.get("data-src") or "")
+        size = len(alt) + len(source) + len("![]()")
+        if self.limit is not None and self.picture_chars + size > _PICTURES_SHARE * self.limit:
             self.pictures_left_out += 1
             return
-        self.pictures += 1
-        source = _joined(self.base, picture.attributes.get("src") or picture.attributes.get("data-src") or "")
+        self.picture_chars += size
         made: PageTag | NavigableString = (
             PageTag(name="img", attrs={"alt": alt, "src": source}) if source else NavigableString(f"[image: {alt}]")
         )
@@ -315,13 +325,14 @@ class _Cut:
         is_layout = _is_layout(node) if name == "table" else place.is_layout
         attributes = self._attributes(node, name)
         name = _name_in_tree(name, attributes, in_head=in_head, is_layout=is_layout)
+        quotes = place.quotes + (name in _QUOTING)
+        if quotes > _QUOTES_MAX:
+            name, quotes = "div" if name in _QUOTING else name, _QUOTES_MAX
         is_stray = name in {"td", "th"} and place.tag.name != "tr"
         if name in _INLINE or is_stray or place.depth >= _DEPTH_MAX:
             if name not in _INLINE:
                 place.tag.append(NavigableString(" "))
-            return _Place(
-                place.tag, node.first_child, ends_at, place.depth, place.in_code, place.items, in_head, is_layout
-            )
+            return replace(place, node=node.first_child, ends_at=ends_at, in_head=in_head, is_layout=is_layout)
         tag = PageTag(name=name, attrs=attributes)
         if name == "li":
             tag.number = place.items - 1
@@ -332,7 +343,7 @@ class _Cut:
         in_code = place.in_code or name == "pre"
         if is_cut_open and name == "pre":
             tag.append(NavigableString("…\n"))
-        return _Place(tag, node.first_child, ends_at, place.depth + 1, in_code, 0, in_head, is_layout)
+        return _Place(tag, node.first_child, ends_at, place.depth + 1, in_code, 0, in_head, is_layout, quotes)
 
     def _attributes(self, node: LexborNode, name: str) -> dict[str, str]:
         """What markdownify looks at."""
@@ -344,7 +355,7 @@ class _Cut:
             return _start_of(node)
         if name in {"td", "th"}:
             span = node.attributes.get("colspan") or ""
-            return {"colspan": span} if span.isdigit() and len(span) < 3 else {}
+            return {"colspan": str(min(int(span), _COLUMNS_MAX))} if re.fullmatch("[0-9]{1,4}", span) else {}
         return {"data-language": _language(node)} if name == "pre" else {}
 
     @staticmethod
@@ -362,7 +373,7 @@ class _Cut:
             return
         first = max(0, self.start - self.at)
         last = size
-        if not self.unbounded and self.at + size > self.end:
+        if self.limit is not None and self.at + size > self.end:
             last = _last_gap(text, first, max(first + 1, self.end - self.at))
             self.stopped_at = self.at + last
         self.at += size
