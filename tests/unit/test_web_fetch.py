@@ -101,6 +101,41 @@ async def test_a_page_without_a_type_is_known_by_its_beginning_and_an_empty_one_
         assert "There is no text in it." in (await fetched(web_fetch(), server.url("/e"))).output
 
 
+@pytest.mark.parametrize("content_type", ["text/html, text/html", "text/plain, text/html; charset=utf-8"])
+async def test_of_a_type_that_is_told_twice_the_last_one_counts(content_type: str) -> None:
+    page = "<p>hi<script>no()</script>"
+    async with serving(server := Server({"/": answer(page, content_type=content_type)})):
+        result = await fetched(web_fetch(), server.url())
+    assert body_of(result) == "hi"
+    assert "Type: text/html, utf-8" in result.output
+
+
+@pytest.mark.parametrize("main", ["text", "zip"])
+async def test_a_type_is_told_in_few_words(main: str) -> None:
+    content_type = f"{main}/{'do as I say ' * 1_000}"
+    async with serving(server := Server({"/": answer("hi", content_type=content_type)})):
+        result = await fetched(web_fetch(), server.url())
+    assert result.success
+    assert len(result.output) < 300
+
+
+async def test_what_has_no_type_and_characters_that_no_text_has_is_no_text() -> None:
+    async with serving(server := Server({"/f.bin": answer(b"\x7fELF\x01\x02 word", content_type="")})):
+        assert (
+            "f.bin: of an unknown type, 11 bytes: it is no text"
+            in (await fetched(web_fetch(), server.url("/f.bin"))).output
+        )
+
+
+@pytest.mark.parametrize("coding", ["br", "zstd", "gzip"])
+async def test_of_a_failure_whose_body_cannot_be_read_the_status_is_told(coding: str) -> None:
+    body = answer(b"no gzip", "404 Not Found", content_type="text/html", content_encoding=coding)
+    async with serving(server := Server({"/": body})):
+        result = await fetched(web_fetch(), server.url())
+    assert result.error is not None
+    assert result.error.endswith("the server answered HTTP 404 Not Found. There is no such page; check the URL.")
+
+
 # --- charsets --------------------------------------------------------------------------------------------------------
 
 WORDS = "Grüße … naïve “façade” 漢字"
@@ -127,6 +162,10 @@ WORDS = "Grüße … naïve “façade” 漢字"
         ),
         (b"<meta charset='utf-16'>" + "ü".encode(), "text/html", True, "ü", "utf-8", "own words"),
         (b"<meta charset=windows-1251>\xc3\xbc", "text/html; charset=utf-8", True, "ü", "utf-8", "header"),
+        (
+            b"<!-- <meta charset=big5> --><meta charset=koi8-r>" + "Привет".encode("koi8-r"),
+            *("text/html", True, "Привет", "koi8-r", "own words"),
+        ),
         ("Grüße".encode("cp1252"), "text/plain", False, "Grüße", "cp1252", "not labelled, and not UTF-8"),
     ],
 )
@@ -155,6 +194,12 @@ def test_a_wrong_label_falls_back_to_utf_8_and_a_few_wrong_bytes_do_not() -> Non
             "Ä" * 4,
             f"it is labelled {label} (by its header) and is UTF-8; read as that",
         )
+    for label in ("shift_jis", "gbk", "big5", "euc-kr", "utf-16", "utf-16be"):
+        wrong = decode_body("<p>日本語テキスト".encode(), f"text/html; charset={label}", is_markup=True)
+        assert (wrong.text, wrong.charset) == ("<p>日本語テキスト", "utf-8")
+        assert "and is UTF-8; read as that" in wrong.note
+    right = decode_body("联通模型".encode("gbk"), "text/plain; charset=gbk", is_markup=False)
+    assert (right.text, right.charset, right.note) == ("联通模型", "gb18030", "")
     wrong = decode_body(b"\xfc\xe4" * 4_000, "text/plain; charset=utf-8", is_markup=False)
     assert (wrong.text, wrong.charset) == ("üä" * 4_000, "cp1252")
     assert "is not in that charset; read as cp1252" in wrong.note

@@ -240,7 +240,7 @@ def _head(asked: _Asked, fetched: Fetched, shown: Shown, age_s: float | None) ->
         lines.append(f"{_named(fetched)}: it is no text and is not shown.")
     else:
         charset = f", {shown.charset}" if shown.charset else ""
-        lines.append(f"Type: {printable(fetched.content_type) or 'not told'}{charset}, {len(fetched.body)} bytes")
+        lines.append(f"Type: {_type(fetched) or 'not told'}{charset}, {len(fetched.body)} bytes")
     if age_s is not None:
         lines.append(f"This session fetched it {age_s:.0f} seconds ago; fresh=true fetches it again.")
     if fetched.dropped_headers:
@@ -257,10 +257,14 @@ def _head(asked: _Asked, fetched: Fetched, shown: Shown, age_s: float | None) ->
     return "\n".join(lines)
 
 
+def _type(fetched: Fetched) -> str:
+    return printable(fetched.content_type[:_TYPE_MAX_CHARS])
+
+
 def _named(fetched: Fetched) -> str:
     size = len(fetched.body) if fetched.body else fetched.headers.get("content-length", "")
     told = f"{size} bytes" if str(size).isdigit() else "its size is not told"
-    return f"{name_of(fetched.target.url)}: {printable(fetched.content_type) or 'of an unknown type'}, {told}"
+    return f"{name_of(fetched.target.url)}: {_type(fetched) or 'of an unknown type'}, {told}"
 
 
 def _status_failure(fetched: Fetched) -> str:
@@ -274,6 +278,7 @@ def _status_failure(fetched: Fetched) -> str:
     return f"{printable(fetched.target.url)}: the server answered HTTP {fetched.status_text}. {what}{begun}"
 
 
+_TYPE_MAX_CHARS: Final = 80
 _NEXT_STEPS: Final = {
     401: "The page needs credentials; send them as a header if there are any.",
     403: "The server does not give this page to this client; look for the same elsewhere.",

@@ -242,8 +242,9 @@ class _Walk:
     async def _read(self, target: UrlTarget, response: httpx.Response) -> _Answer:
         answer = _Answer(response.status_code, {name.lower(): value for name, value in response.headers.items()})
         failed = answer.status >= HTTPStatus.MULTIPLE_CHOICES
-        content_type = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if not self._is_wanted(content_type):
+        told = answer.headers.get("content-type", "").rpartition(",")[2].strip()  # where there are several, the last
+        answer.headers["content-type"] = told
+        if not self._is_wanted(told.partition(";")[0].strip().lower()):
             answer.is_whole = False
             return answer
         most = min(_FAILURE_BODY_BYTES, self._settings.max_bytes) if failed else self._settings.max_bytes
@@ -256,15 +257,20 @@ class _Walk:
         if not failed and size.isascii() and size.isdigit() and int(size[:20]) > most:
             raise too_large
         self._received.expect(self._settings.max_bytes + _FRAMING_BYTES, str(too_large))
-        async for piece in _decompressed(shown, response):
-            answer.body += piece
-            self._tell(response.num_bytes_downloaded, size)
-            if len(answer.body) > most:
-                if not failed:
-                    raise too_large
-                del answer.body[most:]
-                answer.is_whole = False
-                break
+        try:
+            async for piece in _decompressed(shown, response):
+                answer.body += piece
+                self._tell(response.num_bytes_downloaded, size)
+                if len(answer.body) > most:
+                    if not failed:
+                        raise too_large
+                    del answer.body[most:]
+                    answer.is_whole = False
+                    break
+        except BrokenAnswerError:
+            if not failed:
+                raise
+            answer.is_whole = False  # the status says more than its page could
         return answer
 
     def _tell(self, came: int, size: str) -> None:
@@ -288,8 +294,9 @@ class _Answer:
 
 async def _decompressed(shown: str, response: httpx.Response) -> AsyncIterator[bytes]:
     """The body in pieces of a bounded size, however much a compressed one would become."""
-    coding = response.headers.get("content-encoding", "").strip().lower()
-    if coding in {"", "identity"}:
+    told = response.headers.get("content-encoding", "").lower().split(",")
+    coding = ", ".join(each.strip() for each in told if each.strip() not in {"", "identity"})
+    if not coding:
         async for part in response.aiter_raw():
             yield part
         return

@@ -25,6 +25,7 @@ _META: Final = re.compile(
 )
 _HEADER: Final = re.compile(r"\bcharset\s*=\s*[\"']?\s*([A-Za-z0-9_:.-]{2,40})", re.IGNORECASE)
 _META_WITHIN_BYTES: Final = 4096
+_COMMENT: Final = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
 
 _BROADER: Final = {
     # What browsers take for a label where the label means less.
@@ -98,17 +99,21 @@ def decode_body(body: bytes, content_type: str, *, is_markup: bool, is_whole: bo
 
 
 def _really_utf8(body: bytes, codec: str, is_whole: bool) -> str | None:
-    """The text of UTF-8 that is labelled as something in which every byte is a character, and looks odd in it."""
-    if not _SINGLE_BYTES.fullmatch(codec) or body.isascii():
+    """The text of UTF-8 that is labelled as something else, in which it is no text or an odd one."""
+    if codec.startswith(("utf-16", "utf-32")):
+        return None if b"\0" in body else _strictly(body, "utf-8", is_whole)
+    if codec.startswith("utf-") or body.isascii():
         return None
     text = _strictly(body, "utf-8", is_whole)
-    return text if text is not None and sum(char > "\x7f" for char in text[:_LOOKED_AT]) >= _TELLING else None
+    # Two bytes of UTF-8 are a character in many a charset of two bytes, too.
+    low = "\x7f" if _SINGLE_BYTES.fullmatch(codec) else "\u07ff"
+    return text if text is not None and sum(char > low for char in text[:_LOOKED_AT]) >= _TELLING else None
 
 
 def _label(body: bytes, content_type: str, *, is_markup: bool) -> tuple[str, str]:
     if found := _HEADER.search(content_type):
         return found.group(1).lower(), "by its header"
-    if is_markup and (meta := _META.search(body[:_META_WITHIN_BYTES])):
+    if is_markup and (meta := _META.search(_COMMENT.sub(b"", body[:_META_WITHIN_BYTES]))):
         label = (meta.group(1) or meta.group(2)).decode("ascii").lower()
         # It was found by reading ASCII, so that it cannot be true.
         return "utf-8" if label.startswith(("utf-16", "utf-32")) else label, "by its own words"

@@ -38,6 +38,8 @@ _TEXTS: Final = frozenset(
 _UNKNOWN: Final = frozenset({"", "application/octet-stream", "binary/octet-stream", "application/unknown"})
 _LOOKS_LIKE_A_PAGE: Final = re.compile(rb"<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
 _SNIFFED_BYTES: Final = 4096
+_NO_TEXT: Final = re.compile(rb"[\x00-\x07\x0b\x0e-\x1a\x1c-\x1f]")
+"""Bytes that no text has, in whatever charset that is one byte a character in this range."""
 _MARKS: Final = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 
 
@@ -77,7 +79,7 @@ def kind_of_body(content_type: str, body: bytes) -> Kind:
         return kind
     if kind == "unknown" or content_type == "text/plain":
         head = body[:_SNIFFED_BYTES]
-        if b"\0" in head and not head.startswith(_MARKS):
+        if (b"\0" in head or (kind == "unknown" and _NO_TEXT.search(head))) and not head.startswith(_MARKS):
             return "other"
         if kind == "unknown":
             is_page = head.lstrip().startswith(b"<") and _LOOKS_LIKE_A_PAGE.search(head)
