@@ -107,6 +107,10 @@ def in_memory_editor() -> Editor:
     def apply(params: types.ApplyWorkspaceEditParams) -> types.ApplyWorkspaceEditResult:
         return client.apply(params)
 
+    @client.feature(types.CLIENT_REGISTER_CAPABILITY)
+    def register(_params: types.RegistrationParams) -> None:
+        """Agree: the server wants to hear of changes that its client tells in any case."""
+
     return client
 
 
