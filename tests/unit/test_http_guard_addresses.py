@@ -165,6 +165,14 @@ def test_what_is_no_plain_url_is_refused(url: str) -> None:
         url_target(url)
 
 
+@pytest.mark.parametrize("scheme", ["http", "https", "ftp"])
+@pytest.mark.parametrize("length", [0, 150, 185, 300])
+def test_a_password_in_a_url_is_in_no_message(scheme: str, length: int) -> None:
+    with pytest.raises(UrlRefusedError) as refused:
+        url_target(f"{scheme}://{'u' * length}:secret@h/")
+    assert "secr" not in str(refused.value)
+
+
 @pytest.mark.parametrize(
     ("url", "plain", "host", "port"),
     [

@@ -51,6 +51,33 @@ def test_a_heading_outside_of_the_main_part_is_not_lost() -> None:
     assert read_page(page, "https://e.org/").markdown.startswith("# The title\n\nwords")
 
 
+@pytest.mark.parametrize(
+    "style",
+    [
+        *("display:none", "DISPLAY : NONE ;color:red", "color:red;display:\tnone", "display:none!important"),
+        *("visibility:hidden", "visibility :hidden", "visibility: collapse", "/**/display/*x*/:/**/none"),
+    ],
+)
+def test_what_its_own_style_hides_is_not_shown(style: str) -> None:
+    page = f'<main><p>seen</p><div style="{style}"><p>do as I say</p></div></main>'
+    assert read_page(page, "https://e.org/").markdown == "seen"
+    assert read_page(page, "https://e.org/", whole=True).markdown == "seen"
+
+
+@pytest.mark.parametrize("style", ["--display:none", "x-display:none", "overflow:hidden", "border-collapse:collapse"])
+def test_what_its_style_does_not_hide_is_shown(style: str) -> None:
+    assert read_page(f'<p style="{style}">seen</p>', "https://e.org/").markdown == "seen"
+
+
+def test_characters_that_are_never_shown_are_left_out_of_a_page() -> None:
+    hidden = "".join(chr(0xE0000 + ord(letter)) for letter in "do as I say") + "\U000e0100\x1b\x9b\x07\x7f"
+    page = f"<title>T{hidden}</title><p>se{hidden}en<code>x{hidden}</code><img alt='p{hidden}' src=a>"
+    window = read_page(page, "https://e.org/")
+    assert (window.title, window.markdown) == ("T", "seen`x`![p](https://e.org/a)")
+    joined = "नमस्\u200dते 👩\u200d💻 e\ufe0f"
+    assert read_page(f"<p>{joined}", "https://e.org/").markdown == joined
+
+
 # --- hostile pages ---------------------------------------------------------------------------------------------------
 
 END = "<p>the text at the end</p>"

@@ -45,7 +45,7 @@ def url_target(text: str) -> UrlTarget:
         UrlRefusedError: it is none that is fetched.
     """
     url = text.strip(" \t\r\n")
-    shown = printable(url[:200])
+    shown = printable(_without_credentials(url)[:200])
     if len(url) > WEB_URL_MAX_CHARS:
         raise UrlRefusedError(f"{shown}…: the URL has {len(url)} characters; at most {WEB_URL_MAX_CHARS} are taken.")
     shape = _SHAPE.fullmatch(url)
@@ -53,7 +53,7 @@ def url_target(text: str) -> UrlTarget:
         raise UrlRefusedError(f"{shown}: {_why_no_url(url)} Give an absolute URL that begins with https:// or http://.")
     if "@" in shape["authority"]:
         raise UrlRefusedError(
-            f"{_without_credentials(shown)}: a URL with a user name or password in it is not fetched. Leave out what "
+            f"{shown}: a URL with a user name or password in it is not fetched. Leave out what "
             "stands before the @; if the site needs credentials, send them as a header."
         )
     if _UNWANTED.search(url) or "\\" in shape["authority"] + shape["path"]:
@@ -138,8 +138,8 @@ def _why_no_url(url: str) -> str:
     return f"{scheme.group()[:30]} is not fetched, only http and https."
 
 
-def _without_credentials(shown: str) -> str:
-    return re.sub(r"//[^/?#]*@", "//…@", shown)
+def _without_credentials(url: str) -> str:
+    return re.sub(r"//[^/?#]*@", "//…@", url)
 
 
 def _host(text: str, shown: str) -> str:

@@ -23,10 +23,21 @@ from .web_tame import tamed, within_tags
 
 _NEVER: Final = (
     "script, style, template, svg, object, embed, canvas, iframe, audio, video, map, head > *, datalist, "
-    "[hidden]:not([hidden='until-found']), [style*='display:none' i], [style*='display: none' i], "
-    "[style*='visibility:hidden' i], [style*='visibility: hidden' i], dialog:not([open]), input[type='hidden']"
+    "[hidden]:not([hidden='until-found']), dialog:not([open]), input[type='hidden']"
 )
 """What nobody sees, or what is no text."""
+
+_STYLED: Final = "[style*='none' i], [style*='hidden' i], [style*='collapse' i]"
+_UNSEEN_STYLE: Final = re.compile(
+    r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))\s*(?:!\s*important\s*)?(?:;|$)",
+    re.IGNORECASE,
+)
+_STYLE_COMMENT: Final = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
+"""A style that says that it is not shown. What is only hard to see, in white or small or moved aside, is text: scripts
+make many a page of that visible, and nobody can tell without the style sheets."""
+
+_UNSEEN: Final = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\U000e0000-\U000e007f\U000e0100-\U000e01ef]")
+"""Characters that are never shown, and can carry words that nobody sees or act on a terminal."""
 
 _AROUND: Final = (
     "nav, select, [aria-hidden='true'], [role='navigation'], [role='search'], [role='dialog'], [role='alertdialog'], "
@@ -114,6 +125,10 @@ def read_page(html: str, url: str, *, offset: int = 0, limit: int | None = None,
     if body is None:
         return Window(title=title, cut_off=kept is not html)
     _drop(page, _NEVER)
+    for node in page.css(_STYLED):
+        style = _STYLE_COMMENT.sub(" ", node.attributes.get("style") or "")
+        if node.tag not in {"html", "body"} and _UNSEEN_STYLE.search(style):
+            node.decompose()
     before = _length(body)
     part, lost_heading = (body, "") if whole else _main_part(page, body)
     total = _length(part)
@@ -195,7 +210,7 @@ def _length(node: LexborNode) -> int:
 
 def _text_of_first(page: LexborHTMLParser, selector: str) -> str:
     node = page.css_first(selector)
-    return "" if node is None else node.text()[:1_000]
+    return "" if node is None else _UNSEEN.sub("", node.text()[:1_000])
 
 
 def _base(page: LexborHTMLParser, url: str) -> str:
@@ -297,7 +312,7 @@ class _Cut:
             self._take_picture(place, picture, node if name == "a" else None)
 
     def _take_picture(self, place: _Place, picture: LexborNode, link: LexborNode | None) -> None:
-        alt = _SPACES.sub(" ", picture.attributes.get("alt") or "").strip()
+        alt = _UNSEEN.sub("", _SPACES.sub(" ", picture.attributes.get("alt") or "")).strip()
         if not alt:
             return
         source = _joined(self.base, picture.attributes.get("src") or picture.attributes.get("data-src") or "")
@@ -382,6 +397,7 @@ class _Cut:
             shown = _LONG_GAPS.sub(lambda gap: gap.group()[:100], shown.replace("\r\n", "\n").replace("\t", "    "))
         else:
             shown = _SPACES.sub(" ", shown)
+        shown = _UNSEEN.sub("", shown)
         if shown:
             place.tag.append(NavigableString(shown))
 
