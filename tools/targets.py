@@ -118,7 +118,7 @@ class Hunk:
 class BeforeState:
     """The whole of what is about to change, for the record: a file's bytes, or the text of a document as UTF-8.
 
-    ``version`` is the document's, and once the change was made that of the text it was made in; None where it is a file.
+    ``version`` is the document's, and once the change was made that of the text it was made in; None for a file.
     The content is lent: it is let go of once the change was
     made or given up, so that a log takes what it wants of it while it records the intent.
     """

@@ -69,7 +69,8 @@ def create(rest: list[str]) -> int:
     container = secrets.token_hex(32)
     (STATE / container).mkdir()
     (STATE / container / "first").write_text(json.dumps(["/bin/sh", *rest[-2:]]))
-    (STATE / container / "name").write_text(rest[0].partition("=")[2])
+    (STATE / container / "naming").write_text(rest[0].partition("=")[2])
+    (STATE / container / "naming").rename(STATE / container / "name")  # whole, or not there: this may be killed
     if image == "slow:1":
         time.sleep(1)
     for option in rest:

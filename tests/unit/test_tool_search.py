@@ -130,7 +130,7 @@ async def test_what_is_deferred_is_not_listed_and_not_called_before_it_is_loaded
         "its arguments; then call it."
     )
     assert refused.value.reason == "deferred"
-    with pytest.raises(ToolNotFoundError, match="the tools are: Read, ListDir, Glob, Grep, near, ToolSearch$"):
+    with pytest.raises(ToolNotFoundError, match=r"the tools are: Read, ListDir, Glob, Grep, near, ToolSearch$"):
         await executor.call("wether", {})
     await search(executor, names=["weather"])
     assert names_of(executor) == ["Read", "ListDir", "Glob", "Grep", "weather", "near", "ToolSearch"]
