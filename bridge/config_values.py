@@ -224,7 +224,8 @@ def web_address(value: Any) -> str:
         or len(value) > TEXT_MAX_CHARS
         or not re.match(r"https?://[^/@\s]+(/[^@\s]*)?$", value)
     ):
-        raise ValueRefusedError(f"must be a URL with http or https and without credentials, not {shown(value)}")
+        told = "" if "@" in str(value) else f", not {shown(value)}"  # what is before it could be a password
+        raise ValueRefusedError(f"must be a URL with http or https and without credentials{told}")
     return value
 
 

@@ -63,6 +63,8 @@ def search_provider(
     from openbuffer.tools.adapters.brave_search import BRAVE_API_KEY, BraveSearch  # noqa: PLC0415  see above
 
     is_named = settings.origin("search.provider") != ("default",)
+    if search.url is not None and not is_named:
+        tell("search.url is set and search.provider is not, so that nobody asks there; set it to searxng")
     if not is_named and not environment.get(BRAVE_API_KEY, "").strip():
         return None
     return _Switched(BraveSearch(settings=web), settings)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from openbuffer.tools.adapters.approvals import HeadlessApprovals
 from openbuffer.tools.contract import ToolContext
-from openbuffer.tools.errors import ToolExecutionError
+from openbuffer.tools.errors import ToolExecutionError, ToolNotFoundError
 
 from ..assembly import assemble
 from ..config_file import NamedFile
@@ -30,6 +30,10 @@ EXIT_DONE: Final = 0
 EXIT_FAILED: Final = 1
 EXIT_HARD: Final = 2
 
+_HOW_TO_SEARCH: Final = (
+    ". WebSearch is there with BRAVE_API_KEY in the environment, or with search.provider and search.url, which name a "
+    "SearXNG"
+)
 _HOW_TO_APPROVE: Final = "there is no editor. Allow it by a rule in the configuration, or give --approve once"
 
 
@@ -129,7 +133,10 @@ async def _answer(executor: SandboxedToolExecutor, name: str, arguments: dict[st
     try:
         result = await executor.call(name, arguments, ToolContext())
     except ToolExecutionError as error:
-        return {"name": name, "isError": True, "error": cast("ToolError", error.to_json())}
+        told = cast("ToolError", error.to_json())
+        if isinstance(error, ToolNotFoundError) and name == "WebSearch":
+            told["message"] += _HOW_TO_SEARCH
+        return {"name": name, "isError": True, "error": told}
     return {"name": name, "isError": not result.success, "data": result.value}
 
 

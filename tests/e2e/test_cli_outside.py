@@ -50,6 +50,7 @@ def test_a_search_is_there_with_its_key_and_judged_by_where_it_goes(workspace: P
     without = call(workspace, "WebSearch", {"query": "x"})
     assert without.returncode != 0
     assert "no tool is named 'WebSearch'" in without.stderr
+    assert "WebSearch is there with BRAVE_API_KEY in the environment, or with search.provider" in without.stderr
     config = workspace.parent / "mine.toml"
     config.write_text('[permissions]\ndeny = ["NETWORK(domain:*.brave.com)"]\n')
     key = "BSA-0123456789abcdef"

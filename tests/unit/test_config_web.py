@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from openbuffer.bridge.config_values import ValueRefusedError, web_address
 from openbuffer.bridge.config_web import live_web, search_provider
 from openbuffer.bridge.editor_settings import EditorSaid, EditorSettings
 from openbuffer.bridge.settings import LiveSettings
@@ -47,6 +48,9 @@ def test_hosts_of_the_web_follow_the_settings_and_the_numbers_stay_as_the_tool_t
         ({"enabled": False}, {"BRAVE_API_KEY": "key"}, None),
         ({"provider": "searxng", "url": "http://localhost:8888"}, {}, "SearXNG"),
         ({"provider": "searxng"}, {"BRAVE_API_KEY": "key"}, None),
+        ({"url": "http://localhost:8888"}, {}, None),
+        ({"url": "http://localhost:8888"}, {"BRAVE_API_KEY": "key"}, "Brave Search"),
+        ({"provider": "brave", "url": "http://localhost:8888"}, {"BRAVE_API_KEY": "key"}, "Brave Search"),
     ],
 )
 def test_somebody_searches_where_the_configuration_is_enough_for_it(
@@ -55,8 +59,8 @@ def test_somebody_searches_where_the_configuration_is_enough_for_it(
     told: list[str] = []
     provider = search_provider(settings(tmp_path, search=said)[0], environment, tell=told.append)
     assert (None if provider is None else provider.name) == name
-    assert bool(told) == (said == {"provider": "searxng"})
-    assert all("search.url is not set" in sentence for sentence in told)
+    assert bool(told) == (len(said) == 1 and "enabled" not in said and said != {"provider": "brave"})
+    assert all("search.url is" in sentence for sentence in told)
 
 
 @pytest.mark.contract("X5", "W2")
@@ -72,3 +76,9 @@ async def test_searches_that_are_switched_off_in_a_session_send_nothing(tmp_path
         provider.targets(request)
     with pytest.raises(SearchNotConfiguredError, match="nothing was sent"):
         await provider.search(request)
+
+
+def test_a_password_in_the_url_of_an_instance_is_in_no_message() -> None:
+    with pytest.raises(ValueRefusedError) as refused:
+        web_address("http://user:secret@h/")
+    assert "secret" not in str(refused.value)

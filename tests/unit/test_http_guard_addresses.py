@@ -288,7 +288,14 @@ def test_an_entry_that_cannot_be_meant_is_refused_when_the_tool_is_built(entry: 
 
 @pytest.mark.parametrize(
     "settings",
-    [{"proxy": "socks5://h"}, {"proxy": "h:80"}, {"allowed_ports": (0,)}, {"timeout_s": 0}, {"user_agent": "a\r\nb"}],
+    [
+        *(
+            {"proxy": url}
+            for url in ("socks5://h", "h:80", "http://[::", "http://h:99999", "http://h:0", "http://u:p@")
+        ),
+        *({"proxy": url} for url in ("http://h/path", "http://h h", "http://h?x", "http://h:8a")),
+        *({"allowed_ports": (0,)}, {"timeout_s": 0}, {"user_agent": "a\r\nb"}),
+    ],
 )
 def test_settings_that_cannot_be_meant_are_refused(settings: dict[str, object]) -> None:
     with pytest.raises(ToolDefinitionError):

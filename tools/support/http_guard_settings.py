@@ -19,6 +19,9 @@ Network: TypeAlias = IPv4Network | IPv6Network
 
 _LABEL: Final = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 _NAME: Final = re.compile(rf"(?:\*\.)?(?:{_LABEL}\.)*{_LABEL}")
+_PROXY: Final = re.compile(
+    r"https?://(?:[^/?#@\s]*@)?(?:\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::(?P<port>[0-9]{1,5}))?/?", re.IGNORECASE | re.ASCII
+)
 _WITH_PORT: Final = re.compile(r"(?P<host>\[[^\]]*\]|[^:]*):(?P<port>[0-9]{1,5})")
 
 
@@ -53,7 +56,7 @@ class WebSettings:
 
     def __post_init__(self) -> None:
         Allowances(self)
-        if self.proxy is not None and not re.match(r"https?://[^/]", self.proxy):
+        if self.proxy is not None and not _is_proxy(self.proxy):
             raise ToolDefinitionError(
                 "the proxy of the web is to be a URL with http or https, such as http://proxy:3128"
             )
@@ -117,6 +120,11 @@ class Allowances:
                 "*.corp.example or localhost:3000, an address, or a network such as 10.20.0.0/16; a name that is not "
                 "ASCII is written with xn--"
             )
+
+
+def _is_proxy(url: str) -> bool:
+    found = _PROXY.fullmatch(url)
+    return found is not None and 0 < int(found["port"] or 80) < 65_536
 
 
 def _is_meant(pattern: str, host: str) -> bool:
