@@ -295,6 +295,24 @@ async def test_a_key_that_the_answer_repeats_is_shown_nowhere(caplog: pytest.Log
     assert KEY not in target.url
 
 
+async def test_a_key_in_what_is_no_answer_or_escaped_in_one_is_shown_nowhere() -> None:
+    escaped = "".join(f"\\u{ord(letter):04x}" for letter in KEY)
+    async with serving(server := brave_server()):
+        server.give(
+            f'{{"web": {{"results": [{{"title": "{escaped}", "url": "https://a.example/{escaped}"}}]}}}}'.encode()
+        )
+        result = await searched(brave(server))
+        assert result.success
+        assert KEY not in result.output
+        for given in (
+            answer("x", content_encoding=KEY),
+            f"HTTP/1.1 200 OK\r\nno header {KEY}\r\n\r\n".encode(),
+            f"{KEY} 200 OK\r\n\r\n".encode(),
+        ):
+            server.given = given
+            assert KEY not in await failure(brave(server))
+
+
 def test_a_base_url_to_which_the_key_would_be_sent_in_the_clear_is_refused() -> None:
     for url in ("http://search.corp.example/res/v1", "http://10.0.0.1/", "ftp://x/", "api.search.brave.com", ""):
         with pytest.raises(ToolDefinitionError, match="https://"):

@@ -15,7 +15,7 @@ from urllib.parse import quote, urlencode
 from ..contract import CancellationToken, admit_all
 from ..errors import ToolDefinitionError, ToolFailure
 from .blocking import run_blocking
-from .http_guard_errors import RedirectRefusedError, WebTooLargeError
+from .http_guard_errors import RedirectRefusedError, WebFailure, WebTooLargeError
 from .http_guard_headers import check_headers
 from .http_guard_settings import WebSettings
 from .http_guard_urls import url_target
@@ -127,6 +127,8 @@ class ServiceClient:
                 f"{self._what} answered with more than {self._settings.max_bytes} bytes, which is the most that is "
                 "taken. Search for something narrower."
             ) from None
+        except WebFailure as failure:  # some show the line that they cannot read
+            raise type(failure)(_without(secrets, str(failure))) from None
         return await run_blocking(token, lambda: _read(fetched, secrets))
 
     def _prepared(self) -> tuple[Fetching, ssl.SSLContext]:
@@ -141,20 +143,26 @@ class ServiceClient:
 
 
 def _read(fetched: Fetched, secrets: tuple[str, ...]) -> ServiceAnswer:
-    text = fetched.body.decode("utf-8-sig", "replace")
-    headers: dict[str, str] = dict(fetched.headers)
-    for secret in secrets:
-        if len(secret) >= _SECRET_MIN_CHARS:
-            text = text.replace(secret, "…")
-            headers = {name: value.replace(secret, "…") for name, value in headers.items()}
-    data, is_json = _parsed(text)
+    headers = {name: _without(secrets, value) for name, value in fetched.headers.items()}
+    data, is_json = _parsed(_without(secrets, fetched.body.decode("utf-8-sig", "replace")), secrets)
     return ServiceAnswer(
         status=fetched.status, status_text=fetched.status_text, headers=headers, is_json=is_json, data=data
     )
 
 
-def _parsed(text: str) -> tuple[Any, bool]:
+def _parsed(text: str, secrets: tuple[str, ...]) -> tuple[Any, bool]:
     try:
-        return json.loads(text), True
+        data = json.loads(text)
+        if "\\" in text:  # a secret may have been escaped
+            escaped = tuple(json.dumps(secret)[1:-1] for secret in secrets)
+            data = json.loads(_without(escaped, json.dumps(data, ensure_ascii=False)))
     except (ValueError, RecursionError):  # no JSON, a number of too many digits, nested too deeply
         return None, False
+    return data, True
+
+
+def _without(secrets: tuple[str, ...], text: str) -> str:
+    for secret in secrets:
+        if len(secret) >= _SECRET_MIN_CHARS:
+            text = text.replace(secret, "…")
+    return text
