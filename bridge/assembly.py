@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Final
 from openbuffer.tools.adapters.artifact_files import ArtifactDirectory
 from openbuffer.tools.adapters.asks import HeadlessAsks
 from openbuffer.tools.adapters.sqlite_log import LogSession, SqliteEventLog
+from openbuffer.tools.adapters.task_memory import InMemoryTaskStore
 from openbuffer.tools.config import ToolConfig
 from openbuffer.tools.executor import SandboxedToolExecutor, create_tool_executor
 from openbuffer.tools.rules.kept_rules import KeptRules
-from openbuffer.tools.rules.session_rules import SessionRules
+from openbuffer.tools.rules.session_rules import LearntRules, SessionRules
 
 from .config import ConfigError
 from .config_file import read_user_file
@@ -77,6 +78,36 @@ class Assembly:
         )
 
 
+@dataclass(slots=True)
+class Lasting:
+    """What goes on when the roots of a session change: tasks, the log, what was allowed, what the settings said.
+
+    ``ending`` cleans up after it when the session ends; that blocks.
+    """
+
+    ending: ExitStack
+    tasks: TaskStore | None
+    learnt: LearntRules = field(default_factory=LearntRules)
+    settings: LiveSettings | None = None
+    record: SqliteEventLog | None = None
+    _led_to: dict[str, str] = field(default_factory=dict[str, str])
+
+    @classmethod
+    def of_session(cls, ending: ExitStack) -> Lasting:
+        """That of a session that has tasks."""
+        return cls(ending, InMemoryTaskStore())
+
+    def further_roots(self, settings: LiveSettings, tell: Callable[[str], None]) -> tuple[str, ...]:
+        """The roots that the configuration adds, without those that lead elsewhere than when they were first used."""
+        found: list[str] = []
+        for root in map(str, settings.first.roots):
+            if os.path.realpath(root) == self._led_to.setdefault(root, os.path.realpath(root)):
+                found.append(root)
+            else:
+                tell(f"{root}: this root of the configuration leads elsewhere than before; start the server anew")
+        return tuple(found)
+
+
 def assemble(
     roots: Sequence[str | Path],
     *,
@@ -90,6 +121,7 @@ def assemble(
     tasks: TaskStore | None = None,
     approvals: ApprovalPort | None = None,
     editor_settings: EditorSettings | None = None,
+    lasting: Lasting | None = None,
 ) -> Assembly:
     """Put together the tools below ``roots`` and the roots that the configuration adds.
 
@@ -98,17 +130,23 @@ def assemble(
     configuration does not count, and on a log that cannot be written, now and later, from any thread. What has to be
     cleaned up at the end goes to ``ending``; that blocks. The sandbox is told of ``saves``. ``tasks`` keeps the
     session's tasks, where it lasts longer than one call. What rules ask about is put before ``approvals``, and refused
-    without one.
+    without one. ``lasting`` is what goes on from one assembly of a session to the next, and has tasks of its own.
 
     Raises:
         ConfigError: the user's file cannot be used, or there is no place for it.
     """
+    lasting = lasting or Lasting(ending, tasks)
     directories = _directories()
-    settings = open_settings(roots, directories, config_file, read=read, tell=tell, editor=editor_settings)
-    everywhere = tuple(str(root) for root in (*roots, *settings.first.roots))
+    settings = open_settings(
+        roots, directories, config_file, read=read, tell=tell, editor=editor_settings, before=lasting.settings
+    )
+    lasting.settings = settings
+    everywhere = (*map(str, roots), *lasting.further_roots(settings, tell))
     environment = _environment(settings)
     kept = KeptRules(str(directories.permissions))
-    rules = SessionRules(FileRules(settings, kept, tell=tell), everywhere, keep=kept.append, tell=tell)
+    rules = SessionRules(
+        FileRules(settings, kept, tell=tell), everywhere, keep=kept.append, tell=tell, learnt=lasting.learnt
+    )
     sandbox = SessionSandbox(everywhere, settings, directories, environment, unreadable=rules.hidden, tell=tell)
     sandbox.begin(tell)
     ending.callback(sandbox.close)
@@ -120,7 +158,7 @@ def assemble(
         editor=editor,
         sandbox=sandbox,
         environment=environment,
-        tasks=tasks,
+        tasks=lasting.tasks,
         retrieval=session_retrieval(everywhere, directories.indexes, editor=editor, ending=ending),
         web=live_web(settings),
         web_search=search_provider(settings, os.environ, tell=tell),
@@ -130,8 +168,12 @@ def assemble(
         read_output_max_bytes=limits["read_output_max_bytes"],
         command_output_max_bytes=limits["command_output_max_bytes"],
     )
-    record = _record(LogSession(face=face, release=VERSION, roots=everywhere), settings, directories, tell)
-    ending.callback(record.close)
+    record = lasting.record
+    if record is None:
+        record = _record(LogSession(face=face, release=VERSION, roots=everywhere), settings, directories, tell)
+        lasting.record = record
+        lasting.ending.callback(record.close)
+    record.roots_are(everywhere)
     return Assembly(
         config=config,
         policy=OwnFilesPolicy(hidden_paths(directories, settings.file), everywhere, rules),
@@ -149,8 +191,11 @@ def open_settings(
     read: Callable[[Path], Reading] = read_user_file,
     tell: Callable[[str], None] = ignore,
     editor: EditorSettings | None = None,
+    before: LiveSettings | None = None,
 ) -> LiveSettings:
     """The settings by the file that the user named, or by their own, and by this process's environment.
+
+    ``before`` are those of the same session over other roots.
 
     Raises:
         ConfigError: it cannot be used.
@@ -163,7 +208,16 @@ def open_settings(
             "the current directory does not exist any more; name the configuration by its whole path"
         ) from None
     is_named = config_file is not None
-    return LiveSettings(file, workspace, is_named=is_named, variables=os.environ, editor=editor, read=read, tell=tell)
+    return LiveSettings(
+        file,
+        workspace,
+        is_named=is_named,
+        variables=os.environ,
+        editor=editor,
+        read=read,
+        tell=tell,
+        before=before,
+    )
 
 
 def _record(

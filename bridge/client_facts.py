@@ -10,6 +10,7 @@ from openbuffer.editor_access.client_requests import RichCapabilities
 from openbuffer.editor_access.uri import path_from_uri
 
 from .protocol import PROTOCOL_VERSION, MalformedParamsError, json_kind
+from .workspace_folders import folder_uris
 
 if TYPE_CHECKING:
     from openbuffer.editor_access.text import PositionEncoding
@@ -23,6 +24,9 @@ _SHOWN_MAX_CHARS: Final = 100
 class ClientFacts:
     """The part of InitializeParams that the bridge uses. ``roots`` are absolute paths, in the client's order.
 
+    ``folders`` are the URIs that they came from, with those that are no paths of this machine.
+    ``pulls_configuration``: it answers ``workspace/configuration``; ``registers_configuration``: it takes a
+    registration for changes of it.
     ``foreign_protocol_version``: what the client speaks instead of ours; then nothing is asked of it beyond LSP.
     ``workspace_trusted`` None: the client does not say whether the user trusts the workspace. ``settings`` are those of
     the editor as they came; ``config_editor`` judges them.
@@ -30,10 +34,13 @@ class ClientFacts:
 
     process_id: int | None = None
     roots: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
     position_encoding: PositionEncoding = "utf-16"
     applies_edits: bool = False
     is_neovim: bool = False
     creates_progress: bool = False
+    pulls_configuration: bool = False
+    registers_configuration: bool = False
     rich: RichCapabilities = field(default_factory=RichCapabilities)
     foreign_protocol_version: str = ""
     workspace_trusted: bool | None = None
@@ -57,10 +64,13 @@ def read_client_facts(params: object) -> ClientFacts:
     return ClientFacts(
         process_id=_process_id(fields.get("processId")),
         roots=_roots(fields),
+        folders=_folders(fields),
         position_encoding=_encoding(_at(capabilities, "general", "positionEncodings")),
         applies_edits=_at(capabilities, "workspace", "applyEdit") is True,
         is_neovim=_at(fields, "clientInfo", "name") == "Neovim",
         creates_progress=_at(capabilities, "window", "workDoneProgress") is True,
+        pulls_configuration=_at(capabilities, "workspace", "configuration") is True,
+        registers_configuration=_at(capabilities, "workspace", "didChangeConfiguration", "dynamicRegistration") is True,
         rich=RichCapabilities() if foreign else _rich(openbuffer),
         foreign_protocol_version=foreign,
         workspace_trusted=_workspace_trusted(fields),
@@ -91,6 +101,7 @@ def _rich(openbuffer: object) -> RichCapabilities:
         withdraw_dialog=_at(openbuffer, "withdrawDialog") is True,
         request_permission=_at(openbuffer, "requestPermission") is True,
         ask_user=_at(openbuffer, "askUser") is True,
+        tools_changed=_at(openbuffer, "toolsChanged") is True,
     )
 
 
@@ -99,17 +110,22 @@ def _process_id(value: object) -> int | None:
     return cast("int", value) if is_pid else None
 
 
-def _roots(fields: Mapping[str, Any]) -> tuple[str, ...]:
-    """Workspace folders; else the root URI; else the root path. Folders that are not files are left out."""
+def _folders(fields: Mapping[str, Any]) -> tuple[str, ...]:
+    """Workspace folders; else the root URI."""
     folders = fields.get("workspaceFolders")
     if isinstance(folders, list) and folders:
-        uris = [_at(folder, "uri") for folder in cast("list[object]", folders)]
-    elif isinstance(fields.get("rootUri"), str):
-        uris = [fields["rootUri"]]
-    else:
+        return folder_uris(cast("object", folders))
+    root = fields.get("rootUri")
+    return (root,) if isinstance(root, str) else ()
+
+
+def _roots(fields: Mapping[str, Any]) -> tuple[str, ...]:
+    """The folders; where there is not even a root URI the root path. Folders that are not files are left out."""
+    folders = fields.get("workspaceFolders")
+    if not (isinstance(folders, list) and folders) and not isinstance(fields.get("rootUri"), str):
         path = fields.get("rootPath")
         return (path,) if isinstance(path, str) and path.startswith("/") else ()
-    paths = (path_from_uri(uri) for uri in uris if isinstance(uri, str))
+    paths = (path_from_uri(uri) for uri in _folders(fields))
     return tuple(dict.fromkeys(path for path in paths if path is not None))
 
 

@@ -64,9 +64,21 @@ def _token_params(params: Mapping[str, Any]) -> lsp.WorkDoneProgressCreateParams
     return lsp.WorkDoneProgressCreateParams(params["token"])
 
 
+def _configuration_params(params: Mapping[str, Any]) -> lsp.ConfigurationParams:
+    return lsp.ConfigurationParams([lsp.ConfigurationItem(section=item["section"]) for item in params["items"]])
+
+
+def _registration_params(params: Mapping[str, Any]) -> lsp.RegistrationParams:
+    return lsp.RegistrationParams(
+        [lsp.Registration(each["id"], each["method"], each.get("registerOptions")) for each in params["registrations"]]
+    )
+
+
 _TYPED: Final[Mapping[str, Callable[[Mapping[str, Any]], object]]] = {
     lsp.WINDOW_SHOW_MESSAGE_REQUEST: _message_params,
     lsp.WINDOW_WORK_DONE_PROGRESS_CREATE: _token_params,
+    lsp.WORKSPACE_CONFIGURATION: _configuration_params,
+    lsp.CLIENT_REGISTER_CAPABILITY: _registration_params,
 }
 """What pygls takes in the form of its classes alone, as it does for every method that it knows."""
 

@@ -23,6 +23,15 @@ OUTGOING_MAX_BYTES: Final = 128 * MIB
 OUTGOING_STALL_S: Final = 120.0
 """How long a client may take nothing at all while answers wait for it; long enough for a pause in its debugger."""
 
+WORKSPACE_FOLDERS_MAX: Final = 500
+"""Open at the same time; more are left out."""
+
+CONFIGURATION_TIMEOUT_S: Final = 10.0
+"""How long a client may take to say what its settings are."""
+
+CONFIGURATION_WAIT_S: Final = 2.0
+"""How long a call waits for settings that the client was asked for."""
+
 RUNNING_CALLS_MAX: Final = 64
 """Tool calls that run at the same time; more wait for their turn."""
 

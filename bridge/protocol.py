@@ -13,6 +13,9 @@ PROTOCOL_VERSION: Final = 1
 LIST_TOOLS: Final = "openbuffer/listTools"
 CALL_TOOL: Final = "openbuffer/callTool"
 
+TRUST_CHANGED: Final = "openbuffer/didChangeWorkspaceTrust"
+"""A notification of the client."""
+
 LIST_TOOLS_COMMAND: Final = "openbuffer.listTools"
 CALL_TOOL_COMMAND: Final = "openbuffer.callTool"
 """The same two for clients that can send nothing but ``workspace/executeCommand``."""
@@ -32,10 +35,18 @@ class ToolDescription(TypedDict):
     capabilities: Sequence[str]
 
 
+class WithheldTools(TypedDict):
+    """Tools that are there and cannot be called now, by their names, and why; for people."""
+
+    tools: Sequence[str]
+    reason: str
+
+
 class ListToolsResult(TypedDict):
     """The answer of ``openbuffer/listTools``."""
 
     tools: Sequence[ToolDescription]
+    withheld: NotRequired[WithheldTools]
 
 
 class CallToolParams(TypedDict):
@@ -44,6 +55,12 @@ class CallToolParams(TypedDict):
     name: str
     arguments: NotRequired[Mapping[str, Any]]
     workDoneToken: NotRequired[ProgressToken]
+
+
+class WorkspaceTrustParams(TypedDict):
+    """The parameters of ``openbuffer/didChangeWorkspaceTrust``."""
+
+    trusted: bool
 
 
 class ToolError(TypedDict):

@@ -1,34 +1,33 @@
-"""One client's session: what it said of itself, its documents, and the tools over its workspace folders.
-
-The folders are those of ``initialize``; another set makes another executor, in :meth:`Session.begin` only.
-"""
+"""One client's session: what it said of itself, its documents, and the tools over its workspace folders."""
 
 from __future__ import annotations
 
 import logging
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import anyio
+from openbuffer.editor_access.client_requests import TOOLS_CHANGED
 from openbuffer.editor_access.errors import EditorAccessError
 from openbuffer.editor_access.lsp import LspEditor
-from openbuffer.editor_access.uri import path_from_uri
+from openbuffer.editor_access.uri import path_from_uri, uri_from_path
 from openbuffer.tools.contract import ToolContext
 from openbuffer.tools.errors import ToolExecutionError
-from openbuffer.tools.support.disk_text import RootedDiskText
 
 from .approvals import LspApprovals
 from .asks import LspQuestions
 from .call_turn import CallTurn
 from .client_facts import ClientFacts
 from .dialogs import Dialogs
+from .folder_disk import FolderDisk
 from .limits import RUNNING_CALLS_MAX
 from .protocol import PROTOCOL_VERSION, CallCancelledError
 from .reporting import CREATE_PROGRESS, Reporting
+from .session_tools import SessionTools, ToolExecutor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
 
     from openbuffer.editor_access.lsp import LspClient
     from openbuffer.editor_access.port import EditorProvider
@@ -38,28 +37,17 @@ if TYPE_CHECKING:
     from .protocol import CallToolResult, ProgressToken, ToolCall, ToolError
     from .saves import Saves
 
+__all__ = ["Session", "ToolExecutor"]
+
 log = logging.getLogger(__name__)
 
 
-class NoWorkspaceError(ToolExecutionError):
-    """The client opened no folder, so that there is no boundary for any tool to work in."""
-
-
-class ToolExecutor(Protocol):
-    """The pipeline as the session sees it."""
-
-    @property
-    def tools(self) -> Sequence[FunctionTool]:
-        """The tools that can be called now; there can only come to be more."""
-        ...
-
-    async def call(self, name: str, arguments: object, context: ToolContext) -> ToolResult:
-        """Run one call to its end; raises ToolExecutionError for a hard error."""
-        ...
-
-
 class Session:
-    """State between ``initialize`` and the end. Everything runs on one event loop."""
+    """State between ``initialize`` and the end. Everything runs on one event loop.
+
+    ``let_go`` takes what ``create_executor`` made, once it is not used any more; ``tell`` a sentence for the user.
+    ``settled`` is waited for before each call: it returns when the settings are known as far as they can be.
+    """
 
     def __init__(
         self,
@@ -68,14 +56,24 @@ class Session:
         create_client: Callable[[ClientFacts], LspClient],
         send_progress: Callable[[dict[str, Any]], None],
         saves: Saves | None = None,
+        let_go: Callable[[ToolExecutor], None] = lambda _: None,
+        tell: Callable[[str], None] = log.warning,
+        settled: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self.facts = ClientFacts()
         self.editor: LspEditor | None = None
-        self._create_executor = create_executor
         self._create_client = create_client
         self._send_progress = send_progress
         self._saves = saves
-        self._executor: ToolExecutor | None = None
+        self._settled = settled
+        self._client: LspClient | None = None
+        self._disk = FolderDisk()
+
+        def let_go_of(executor: ToolExecutor) -> None:
+            let_go(executor)
+            self._disk.follow(self._tools.roots_in_use)
+
+        self._tools = SessionTools(create_executor, lambda: self.editor, let_go=let_go_of, tell=tell)
         self._dialogs: Dialogs | None = None
         self._reporting = Reporting(send_progress)
         # Fast: a free turn is taken without giving way, so that a call looks at the text before the next change of it.
@@ -91,7 +89,7 @@ class Session:
                 facts.foreign_protocol_version,
                 PROTOCOL_VERSION,
             )
-        client = self._create_client(facts)
+        client = self._client = self._create_client(facts)
         self._dialogs = Dialogs(client, facts.rich)
         if facts.creates_progress:
             self._reporting = Reporting(
@@ -101,10 +99,12 @@ class Session:
             client,
             encoding=facts.position_encoding,
             is_neovim=facts.is_neovim,
-            disk=RootedDiskText(facts.roots) if facts.roots else None,
+            disk=self._disk,
             rich=facts.rich,
         )
-        self._executor = None
+        uris = facts.folders or [uri_from_path(root) for root in facts.roots]
+        self._tools.begin(uris, trusted=facts.workspace_trusted is not False)
+        self._disk.follow(self._tools.roots_in_use)
 
     def connection_lost(self) -> None:
         """The client is gone for good."""
@@ -121,9 +121,29 @@ class Session:
             if document is not None:
                 self._saves.saved(document.path, document.text)
 
+    async def ready(self) -> None:
+        """Wait until the settings are known as far as they can be; mostly they are, and that does not give way."""
+        if self._settled is not None:
+            await self._settled()
+
     def tools(self) -> Sequence[FunctionTool]:
         """The tools there are now; none without a workspace folder."""
-        return self._assembled().tools if self.facts.roots else ()
+        return self._tools.tools()
+
+    def withheld(self) -> Sequence[str]:
+        """The names of those that are withheld because the user does not trust the workspace."""
+        return self._tools.withheld()
+
+    def change_folders(self, added: Iterable[str], removed: Iterable[str]) -> None:
+        """The client opened and closed folders: calls that begin later have the new ones."""
+        if self._tools.change_folders(added, removed):
+            self._disk.follow(self._tools.roots_in_use)
+            self._tell_of_other_tools()
+
+    def change_trust(self, *, trusted: bool) -> None:
+        """The user trusts the workspace, or not any more: for calls that begin later."""
+        if self._tools.change_trust(trusted=trusted):
+            self._tell_of_other_tools()
 
     async def call(self, call: ToolCall) -> CallToolResult:
         """Run one call. Whatever the tool does, there is an answer; only cancelling raises.
@@ -155,10 +175,11 @@ class Session:
         """The result, and whether there are more tools than before."""
         with self._reporting.of(call.name, call.token) as progress:
             async with CallTurn(self._turns, progress) as turn:
-                executor = self._assembled()
-                there = len(executor.tools)
-                result = await executor.call(call.name, call.arguments, self._context(turn, progress))
-                return result, len(executor.tools) > there
+                await self.ready()
+                with self._tools.use() as executor:
+                    there = len(executor.tools)
+                    result = await executor.call(call.name, call.arguments, self._context(turn, progress))
+                    return result, len(executor.tools) > there
         raise CallCancelledError
 
     def _context(self, turn: CallTurn, progress: ProgressPort | None) -> ToolContext:
@@ -168,11 +189,6 @@ class Session:
             progress=progress, approvals=LspApprovals(self._dialogs, turn), ask=LspQuestions(self._dialogs, turn)
         )
 
-    def _assembled(self) -> ToolExecutor:
-        if not self.facts.roots:
-            raise NoWorkspaceError(
-                "no workspace folder is open, so there is nothing that a tool may touch; open a folder in the editor"
-            )
-        if self._executor is None:
-            self._executor = self._create_executor(self.facts.roots, lambda: self.editor)
-        return self._executor
+    def _tell_of_other_tools(self) -> None:
+        if self._client is not None and self.facts.rich.tools_changed:
+            self._client.tell(TOOLS_CHANGED, {})

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import os
 import threading
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
@@ -51,7 +52,8 @@ class LiveSettings:
 
     ``file`` is the user's; ``is_named``: they named it themselves, so that it has to be there. ``variables`` are those
     of the server's start, ``editor`` is what the editor says. ``tell`` takes each sentence on what does not count, from
-    the thread that looked; it must not raise.
+    the thread that looked; it must not raise. ``before`` are the settings of the same session over other roots: what
+    they knew of a layer that is still there holds on.
 
     Raises:
         ConfigError: at construction, when the user's file or a variable cannot be used.
@@ -67,20 +69,25 @@ class LiveSettings:
         editor: EditorSettings | None = None,
         read: Callable[[Path], Reading] = read_user_file,
         tell: Callable[[str], None] = ignore,
+        before: LiveSettings | None = None,
     ) -> None:
+        base = roots[0] if roots else None
         self._user = UserFile(file, read, is_named)
         layer, self._unknown = read_variables(variables or {})
         self._variables = strict(layer)
-        self._editor = EditorLayer(editor or EditorSettings(), roots[0] if roots else None)
+        self._editor = EditorLayer(editor or EditorSettings(), base)
         self._workspaces: tuple[WorkspaceFile, ...] = ()
         self._tell = tell
         self._told: frozenset[str] = frozenset()
         self._lock = threading.Lock()
+        known: dict[Path, WorkspaceFile] = {}
+        if before is not None:
+            known = self._take_over(before, base)
         self._user.look()
         self._editor.look()
         further = self._combined()[0].config.roots
         self._workspaces = tuple(
-            WorkspaceFile(root / CONFIG_NAME)
+            known.get(root / CONFIG_NAME) or WorkspaceFile(root / CONFIG_NAME)
             for root in dict.fromkeys((*roots, *further))
             if not _same_file(root / CONFIG_NAME, file)
         )
@@ -90,6 +97,13 @@ class LiveSettings:
         self.first: Final[Config] = self._effective.config
         """What held at the beginning; what a session takes once is taken from here."""
         self.look()
+
+    def _take_over(self, before: LiveSettings, base: Path | None) -> dict[Path, WorkspaceFile]:
+        """Go on with the layers of others as they are now; returns the workspaces' by their files."""
+        with before._lock:
+            self._user, self._editor = replace(before._user), before._editor.at(base)
+            self._told = before._told
+            return {each.file: replace(each) for each in before._workspaces}
 
     @property
     def file(self) -> Path:

@@ -15,13 +15,14 @@ from .config_editor import NAME as EDITOR_NAME
 from .config_editor import read_editor, what_is_wrong_with_settings
 from .config_file import ConfigFileError, Reading, read_workspace_file
 from .config_reading import Layer, Problem, parse_layer, tables_of
+from .editor_settings import EditorSaid
 from .tightening import read_tightening
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from .editor_settings import EditorSaid, EditorSettings
+    from .editor_settings import EditorSettings
 
 SETTLED_S: Final = 0.05
 """A file that changed is taken as it is when it is the same after this time: it may be in the middle of being saved."""
@@ -124,6 +125,11 @@ class EditorLayer:
         else:
             self.layers, self.good, self.tightenings = (), (layer,), (layer,)
         return True
+
+    def at(self, base: Path | None) -> EditorLayer:
+        """The same, to be looked at again with relative paths starting there."""
+        seen = None if self.seen is None else EditorSaid(trusted=self.seen.trusted)
+        return replace(self, base=base, seen=seen)
 
     def _held(self, layer: Layer) -> Layer:
         """With what they said before of keys whose values cannot be used, and that have no strictest one."""

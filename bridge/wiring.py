@@ -8,23 +8,29 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import anyio.to_thread
 from lsprotocol import types
 
+from .builtin_tools import BuiltinTools
 from .editor_client import EditorClient
 from .handlers.call_tool import call_tool
 from .handlers.cancel_progress import cancel_progress
 from .handlers.did_change import did_change
 from .handlers.did_change_configuration import did_change_configuration
+from .handlers.did_change_workspace_folders import did_change_workspace_folders
+from .handlers.did_change_workspace_trust import did_change_workspace_trust
 from .handlers.did_close import did_close
 from .handlers.did_open import did_open
 from .handlers.did_save import did_save
 from .handlers.execute_command import execute_command
 from .handlers.exit import leave
 from .handlers.initialize import initialize
+from .handlers.initialized import initialized
 from .handlers.list_tools import list_tools
 from .handlers.shutdown import shutdown
-from .protocol import CALL_TOOL, LIST_TOOLS
+from .protocol import CALL_TOOL, LIST_TOOLS, TRUST_CHANGED
 from .session import Session, ToolExecutor
+from .settings_pull import SettingsPull
 from .version import VERSION
 from .wire.jsonrpc import BridgeProtocol, BridgeServer
 
@@ -59,21 +65,10 @@ def create_builtin_executor(
     Raises:
         ConfigError: ``config_file``, or else the user's own file, cannot be used.
     """
-    from openbuffer.tools.adapters.task_memory import InMemoryTaskStore  # noqa: PLC0415  not before the first answer
-
-    from .assembly import assemble  # noqa: PLC0415  not before the first answer
-
-    tasks = InMemoryTaskStore()
-    return assemble(
-        roots,
-        ending=ending,
-        editor=editor,
-        config_file=config_file,
-        tell=tell,
-        saves=saves,
-        tasks=tasks,
-        editor_settings=editor_settings,
-    ).executor()
+    tools = BuiltinTools(
+        ending=ending, config_file=config_file, tell=tell, saves=saves, editor_settings=editor_settings
+    )
+    return tools(roots, editor)
 
 
 def tell_user(protocol: BridgeProtocol) -> Callable[[str], None]:
@@ -106,8 +101,14 @@ def wire(
     create_executor: Callable[[tuple[str, ...], EditorProvider], ToolExecutor],
     saves: Saves,
     editor_settings: EditorSettings,
+    *,
+    let_go: Callable[[ToolExecutor], None] = lambda _: None,
+    tell: Callable[[str], None] = log.warning,
 ) -> Session:
-    """Give the protocol its handlers; returns the session behind them."""
+    """Give the protocol its handlers; returns the session behind them.
+
+    ``let_go`` blocks, takes what ``create_executor`` made once it is not used any more, and runs in a thread.
+    """
 
     def client(facts: ClientFacts) -> EditorClient:
         return EditorClient(protocol, applies_edits=facts.applies_edits)
@@ -115,9 +116,21 @@ def wire(
     def send_progress(params: dict[str, Any]) -> None:
         protocol.send_notification(types.PROGRESS, params)
 
-    session = Session(create_executor=create_executor, create_client=client, send_progress=send_progress, saves=saves)
+    def let_go_in_thread(executor: ToolExecutor) -> None:
+        protocol.run_beside(partial(anyio.to_thread.run_sync, partial(let_go, executor)))
+
+    pull = SettingsPull(editor_settings, EditorClient(protocol, applies_edits=False).ask, protocol.run_beside)
+    session = Session(
+        create_executor=create_executor,
+        create_client=client,
+        send_progress=send_progress,
+        saves=saves,
+        let_go=let_go_in_thread,
+        tell=tell,
+        settled=pull.settled,
+    )
     for method, handler in (
-        (types.INITIALIZE, partial(initialize, session, watch_process, editor_settings)),
+        (types.INITIALIZE, partial(initialize, session, watch_process, editor_settings, pull)),
         (types.SHUTDOWN, partial(shutdown, protocol)),
         (types.WORKSPACE_EXECUTE_COMMAND, partial(execute_command, session)),
         (LIST_TOOLS, partial(list_tools, session)),
@@ -126,7 +139,10 @@ def wire(
         protocol.on_request(method, handler)
     for method, handler in (
         (types.EXIT, partial(leave, lifetime)),
-        (types.WORKSPACE_DID_CHANGE_CONFIGURATION, partial(did_change_configuration, editor_settings)),
+        (types.WORKSPACE_DID_CHANGE_CONFIGURATION, partial(did_change_configuration, editor_settings, pull)),
+        (types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS, partial(did_change_workspace_folders, session)),
+        (TRUST_CHANGED, partial(did_change_workspace_trust, session, editor_settings, pull)),
+        (types.INITIALIZED, partial(initialized, pull)),
         (types.TEXT_DOCUMENT_DID_OPEN, partial(did_open, session)),
         (types.TEXT_DOCUMENT_DID_CHANGE, partial(did_change, session)),
         (types.TEXT_DOCUMENT_DID_SAVE, partial(did_save, session)),

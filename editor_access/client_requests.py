@@ -17,6 +17,7 @@ RELOAD_DOCUMENT: Final = "openbuffer/reloadDocument"
 WITHDRAW_DIALOG: Final = "openbuffer/withdrawDialog"
 REQUEST_PERMISSION: Final = "openbuffer/requestPermission"
 ASK_USER: Final = "openbuffer/askUser"
+TOOLS_CHANGED: Final = "openbuffer/toolsChanged"
 
 
 class ClientCapabilities(TypedDict):
@@ -30,6 +31,7 @@ class ClientCapabilities(TypedDict):
     withdrawDialog: NotRequired[bool]
     requestPermission: NotRequired[bool]
     askUser: NotRequired[bool]
+    toolsChanged: NotRequired[bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +45,7 @@ class RichCapabilities:
     withdraw_dialog: bool = False
     request_permission: bool = False
     ask_user: bool = False
+    tools_changed: bool = False
 
 
 class DocumentState(TypedDict):

@@ -68,6 +68,8 @@ def shown_call(call: LoggedCall, terminal: Terminal) -> Iterator[str]:
     yield f"  began    {_local(call.at_ns)}{_took(call)}"
     roots = ", ".join(map(_one_line, session.roots))
     yield f"  session  {session.number} ({session.face} {session.release}, process {session.process}, roots {roots})"
+    for at_ns, later in session.later_roots:
+        yield f"           from {_local(at_ns)} roots {', '.join(map(_one_line, later))}"
     for event in call.events:
         yield ""
         yield from _shown_event(event, terminal)

@@ -16,15 +16,21 @@ if TYPE_CHECKING:
     from ..editor_settings import EditorSettings
     from ..protocol import OpenbufferCapabilities
     from ..session import Session
+    from ..settings_pull import SettingsPull
 
 
 async def initialize(
-    session: Session, watch_process: Callable[[int], None], settings: EditorSettings, params: object
+    session: Session,
+    watch_process: Callable[[int], None],
+    settings: EditorSettings,
+    pull: SettingsPull,
+    params: object,
 ) -> dict[str, Any]:
     """Begin the session; its process is watched from now on, so that the server ends with it."""
     facts = read_client_facts(params)
     session.begin(facts)
     settings.begin(facts.settings, facts.workspace_trusted)
+    pull.begin(facts)
     if facts.process_id is not None:
         watch_process(facts.process_id)
     return {
@@ -43,6 +49,7 @@ def _capabilities(position_encoding: str) -> dict[str, Any]:
             # The text that comes with a save is the one chance to notice that the two sides have drifted apart.
             "save": {"includeText": True},
         },
-        "executeCommandProvider": {"commands": [LIST_TOOLS_COMMAND, CALL_TOOL_COMMAND]},
+        "workspace": {"workspaceFolders": {"supported": True, "changeNotifications": True}},
+        "executeCommandProvider": {"commands": [LIST_TOOLS_COMMAND, CALL_TOOL_COMMAND], "workDoneProgress": True},
         "experimental": {"openbuffer": openbuffer},
     }

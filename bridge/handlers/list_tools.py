@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from openbuffer.tools.errors import ToolExecutionError
 
 from ..protocol import RequestFailedError
+from ..read_only import UNTRUSTED
 
 if TYPE_CHECKING:
     from openbuffer.tools.contract import FunctionTool
@@ -21,10 +22,15 @@ async def list_tools(session: Session, _params: object) -> ListToolsResult:
     Raises:
         RequestFailedError: the tools cannot be assembled, for example because the folder is gone.
     """
+    await session.ready()
     try:
-        return {"tools": [_described(tool) for tool in session.tools()]}
+        result: ListToolsResult = {"tools": [_described(tool) for tool in session.tools()]}
     except ToolExecutionError as error:
         raise RequestFailedError(str(error)) from error
+    withheld = session.withheld()
+    if withheld:
+        result["withheld"] = {"tools": withheld, "reason": UNTRUSTED}
+    return result
 
 
 def _described(tool: FunctionTool) -> ToolDescription:

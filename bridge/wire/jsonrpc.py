@@ -89,6 +89,11 @@ class BridgeProtocol(LanguageServerProtocol):
         """Run handlers in this task group, which outlives every message."""
         self._tasks = tasks
 
+    def run_beside(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Run this beside the messages, until the session ends; it must not raise."""
+        assert self._tasks is not None
+        self._tasks.start_soon(_done, work)
+
     # --- messages in -------------------------------------------------------------------------------------------
 
     def handle_body(self, body: bytes) -> bytes:
@@ -309,6 +314,10 @@ class BridgeServer(LanguageServer):
     def report_server_error(self, error: Exception, source: Any) -> None:
         """Log it. A pop-up in the editor would tell its user nothing that they can act on."""
         log.error("%s: %s", getattr(source, "__name__", source), error)
+
+
+async def _done(work: Callable[[], Awaitable[None]]) -> None:
+    await work()
 
 
 def _client_error(error: object) -> JsonRpcException:

@@ -12,13 +12,14 @@ import anyio
 import anyio.to_thread
 from lsprotocol import types
 
+from ..builtin_tools import BuiltinTools
 from ..editor_settings import EditorSettings
 from ..life.client_log import ClientLog, logging_to_client
 from ..life.lifetime import Lifetime, ended_by_signals
 from ..life.parent import process_ended
 from ..limits import FLUSH_GRACE_S, OUTGOING_MAX_BYTES, OUTGOING_STALL_S, STOP_GRACE_S
 from ..saves import Saves
-from ..wiring import create_builtin_executor, create_protocol, tell_user, wire
+from ..wiring import create_protocol, tell_user, wire
 from .framing import BadFrame, FrameReader
 from .inbox import incoming
 from .jsonrpc import Phase
@@ -73,15 +74,19 @@ async def run_session(
                     tasks.start_soon(_end_with, process_id, lifetime)
 
                 saves, settings, tell = Saves(), EditorSettings(), tell_user(protocol)
-                builtin = partial(
-                    create_builtin_executor,
-                    ending=ending,
-                    config_file=config_file,
-                    tell=tell,
-                    saves=saves,
-                    editor_settings=settings,
+                builtin = BuiltinTools(
+                    ending=ending, config_file=config_file, tell=tell, saves=saves, editor_settings=settings
                 )
-                session = wire(protocol, lifetime, watch_process, create_executor or builtin, saves, settings)
+                session = wire(
+                    protocol,
+                    lifetime,
+                    watch_process,
+                    create_executor or builtin,
+                    saves,
+                    settings,
+                    let_go=builtin.let_go,
+                    tell=tell,
+                )
                 if client_process is not None:
                     watch_process(client_process)
                 if stopping is not None:

@@ -61,9 +61,11 @@ def loopback() -> Iterator[str]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Page) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/"
-        server.shutdown()
-        thread.join()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/"
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def told(client: RawClient) -> list[str]:
@@ -94,7 +96,11 @@ async def test_only_in_a_trusted_workspace_an_editor_s_settings_loosen_anything(
                 change(client, {})
                 assert (await client.call("WebFetch", {"url": url, "fresh": True}))["isError"]
             else:
-                assert "a loopback address" in answer["data"]["error"]
+                if trusted is None:
+                    assert "a loopback address" in answer["data"]["error"]
+                else:  # what was not even asked for from there: no tool with effects is there
+                    assert answer["error"]["type"] == "WorkspaceUntrustedError"
+                    assert await reads(client, "a.txt")
                 sentence = "web.allowed_hosts = ['127.0.0.1'] would loosen the user's settings and does not count"
                 assert told(client) == [f"openbuffer: the editor's settings: {sentence}"]
 

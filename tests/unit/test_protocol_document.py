@@ -14,6 +14,7 @@ from openbuffer.bridge import protocol
 from openbuffer.bridge.editor_settings import EditorSettings
 from openbuffer.bridge.handlers.initialize import initialize
 from openbuffer.bridge.session import Session
+from openbuffer.bridge.settings_pull import SettingsPull
 from openbuffer.bridge.version import VERSION
 from openbuffer.bridge.wire import messages
 from openbuffer.editor_access import client_requests
@@ -85,12 +86,18 @@ async def test_the_answer_to_initialize_is_what_lsp_has_for_it() -> None:
         return None
 
     session = Session(create_executor=unused, create_client=unused, send_progress=unused)
+    settings = EditorSettings()
+    pull = SettingsPull(settings, unused, unused)
     answer = await initialize(
-        session, unused, EditorSettings(), {"capabilities": {"general": {"positionEncodings": ["utf-8"]}}}
+        session, unused, settings, pull, {"capabilities": {"general": {"positionEncodings": ["utf-8"]}}}
     )
     result = get_converter().structure(answer, types.InitializeResult)
     assert result.capabilities.position_encoding == "utf-8"
     assert isinstance(result.capabilities.text_document_sync, types.TextDocumentSyncOptions)
     assert result.capabilities.text_document_sync.save == types.SaveOptions(include_text=True)
+    assert result.capabilities.workspace is not None
+    assert result.capabilities.workspace.workspace_folders == types.WorkspaceFoldersServerCapabilities(
+        supported=True, change_notifications=True
+    )
     assert result.capabilities.experimental == {"openbuffer": {"protocolVersion": protocol.PROTOCOL_VERSION}}
     assert result.server_info == types.ServerInfo("openbuffer", VERSION)

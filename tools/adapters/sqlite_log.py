@@ -98,6 +98,10 @@ class SqliteEventLog:
         if entry.failure is not None:
             raise LogUnavailableError(entry.failure)
 
+    def roots_are(self, roots: tuple[str, ...]) -> None:
+        """The session works in these roots from now on; on record with the next event. From any thread."""
+        self._session.roots_are(roots, time.time_ns())
+
     def close(self) -> None:
         """End the session; blocks shortly. What is appended after it is refused."""
         with self._writing:

@@ -53,7 +53,11 @@ _SMALL: Final = ("capabilities", "targets", "change", "error", NOT_KEPT)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoggedSession:
-    """One process that recorded something. Times are nanoseconds since 1970 (UTC)."""
+    """One process that recorded something. Times are nanoseconds since 1970 (UTC).
+
+    ``roots`` are those that it began with, ``later_roots`` others that it had from some time on; a call that ran then
+    goes on with those that it began with.
+    """
 
     number: int
     key: str
@@ -64,6 +68,7 @@ class LoggedSession:
     process: int
     roots: tuple[str, ...]
     is_alive: bool
+    later_roots: tuple[tuple[int, tuple[str, ...]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -319,7 +324,16 @@ class LogReader:
             process=process,
             roots=tuple(json.loads(roots)),
             is_alive=ended is None and self._marks.is_set(key),
+            later_roots=_later_roots(connection, number),
         )
+
+
+def _later_roots(connection: sqlite3.Connection, session: int) -> tuple[tuple[int, tuple[str, ...]], ...]:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version < 2:  # a log that no newer release has written to
+        return ()
+    query = "SELECT at_ns, roots FROM session_roots WHERE session = ? ORDER BY rowid"
+    return tuple((at_ns, tuple(json.loads(roots))) for at_ns, roots in connection.execute(query, (session,)))
 
 
 def _sessions(connection: sqlite3.Connection, wanted: CallFilter) -> str | None:

@@ -89,4 +89,5 @@ def _remove_oldest(connection: sqlite3.Connection, latest_ns: int | None) -> boo
         "DELETE FROM sessions WHERE id < (SELECT min(session) FROM events) "
         "AND NOT EXISTS (SELECT 1 FROM events WHERE session = sessions.id)"
     )
+    connection.execute("DELETE FROM session_roots WHERE session NOT IN (SELECT id FROM sessions)")
     return True

@@ -2,7 +2,8 @@
 
 ::
 
-    sessions    one row per process that recorded something: when, by what, over which roots
+    sessions    one row per process that recorded something: when, by what, over which roots at first
+    session_roots  which roots it had later on, from when
     events      in the order in which they were recorded; ``sequence`` counts within the session,
                 ``call`` is the id of the first event of its call
     artifacts   content by its SHA-256, once
@@ -81,6 +82,15 @@ MIGRATIONS: Final = (
                 PRIMARY KEY (event, name)
             ) WITHOUT ROWID""",
             "CREATE INDEX parts_sha256 ON parts (sha256)",
+        )
+    ),
+    Migration(
+        (
+            """CREATE TABLE session_roots (
+                session INTEGER NOT NULL REFERENCES sessions (id),
+                at_ns INTEGER NOT NULL,
+                roots TEXT NOT NULL
+            )""",
         )
     ),
 )

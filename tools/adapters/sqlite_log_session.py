@@ -10,7 +10,8 @@ import json
 import os
 import time
 import uuid
-from dataclasses import dataclass, field
+from collections import deque
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from ..limits import LOG_INLINE_MAX_BYTES
@@ -60,10 +61,18 @@ class RecordedSession:
         self._connection: sqlite3.Connection | None = None
         self._state = _State()
         self._next = self._state
+        self._changes: deque[tuple[int, tuple[str, ...]]] = deque()
+        self._written_changes = 0
 
     def is_open(self, call_id: str) -> bool:
         """Whether a call of that name is on record that has not come to its end."""
         return call_id in self._state.calls
+
+    def roots_are(self, roots: tuple[str, ...], at_ns: int) -> None:
+        """The session works in these from now on; written with the next event. From any thread."""
+        last = self._changes[-1][1] if self._changes else self._told.roots
+        if roots != last:
+            self._changes.append((at_ns, roots))
 
     def begin(self, connection: sqlite3.Connection) -> None:
         """Have the session's row in this database, inside of a transaction.
@@ -78,6 +87,11 @@ class RecordedSession:
             self._find_row(connection)
         last = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'events'").fetchone()
         self._next.event = last[0] if last else 0
+        changes = list(self._changes)
+        for at_ns, roots in changes:
+            row = (self._next.row, at_ns, json.dumps(roots))
+            connection.execute("INSERT INTO session_roots VALUES (?, ?, ?)", row)
+        self._written_changes = len(changes)
 
     def add(self, connection: sqlite3.Connection, record: EventRecord, at_ns: int) -> None:
         """Write one event."""
@@ -112,6 +126,9 @@ class RecordedSession:
         """What was added since :meth:`begin` is on record."""
         self._connection = connection
         self._state = self._next
+        for _ in range(self._written_changes):
+            self._told = replace(self._told, roots=self._changes.popleft()[1])
+        self._written_changes = 0
 
     def end(self, database: LogDatabase) -> None:
         """Say that the session has ended, as far as that can be written, and let go of its mark."""

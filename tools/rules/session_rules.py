@@ -47,11 +47,31 @@ class RuleSource(Protocol):
         ...
 
 
+class LearntRules:
+    """The rules that answers have brought about for one session, whose policies may share them. From any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._rules: tuple[Rule, ...] = ()
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """All of them; the same tuple until one is learnt."""
+        return self._rules
+
+    def add(self, texts: Sequence[str]) -> None:
+        """Have these allow what they say."""
+        with self._lock:
+            learnt = (parse_rule(text, "allow", _SESSION) for text in texts)
+            self._rules = tuple(dict.fromkeys((*self._rules, *learnt)))
+
+
 class SessionRules:
     """A policy over rules that change. Fulfils ``PermissionPolicy``, ``HidesPaths``, ``LooksAgain``, ``TakesRules``.
 
     ``keep`` puts rules where the source has them from then on; it blocks, and raises OSError or ValueError. Without it
     rules are kept for the session alone. ``tell`` takes a sentence on rules that cannot be used, from any thread.
+    ``learnt`` has what answers brought about, where the session has, or had, other policies as well.
     """
 
     def __init__(
@@ -62,6 +82,7 @@ class SessionRules:
         keep: Callable[[Sequence[str]], None] | None = None,
         tell: Callable[[str], None],
         home: str | None = None,
+        learnt: LearntRules | None = None,
     ) -> None:
         self._source = source
         self._roots = tuple(roots)
@@ -69,7 +90,7 @@ class SessionRules:
         self._tell = tell
         self._home = home
         self._lock = threading.Lock()
-        self._learnt: tuple[Rule, ...] = ()
+        self._learnt = learnt or LearntRules()
         self._policy: RulePolicy | None = None
         self._mark: object = None
         self._told: set[str] = set()
@@ -85,13 +106,13 @@ class SessionRules:
 
     async def look(self) -> None:
         """Take what changed; mostly nothing did, and that costs no thread."""
-        if self._policy is None or self._source.mark() != self._mark:
+        if self._policy is None or self._marked() != self._mark:
             await anyio.to_thread.run_sync(self.refresh)
 
     def refresh(self) -> None:
         """The same; blocks."""
         with self._lock:
-            mark = self._source.mark()  # ahead of the reading, so that a change during it is seen the next time
+            mark = self._marked()  # ahead of the reading, so that a change during it is seen the next time
             if self._policy is None or mark != self._mark:
                 self._take()
                 self._mark = mark
@@ -132,12 +153,12 @@ class SessionRules:
         if always:
             why = self._kept(rules)
         if not always or why:
-            with self._lock:
-                learnt = (parse_rule(rule, "allow", _SESSION) for rule in rules)
-                self._learnt = tuple(dict.fromkeys((*self._learnt, *learnt)))
-                self._mark = self._source.mark()
-                self._take()
+            self._learnt.add(rules)
+            self.refresh()
         return why
+
+    def _marked(self) -> object:
+        return self._source.mark(), self._learnt.rules
 
     def _kept(self, rules: tuple[str, ...]) -> str:
         if self._keep is None:
@@ -151,7 +172,7 @@ class SessionRules:
     def _take(self) -> None:
         given = self._source.given()
         places = host_places(self._roots, home=self._home)
-        policy = RulePolicy((*given.rules, *self._learnt), places, without_rules=given.without_rules)
+        policy = RulePolicy((*given.rules, *self._learnt.rules), places, without_rules=given.without_rules)
         for problem in policy.problems:
             if problem not in self._told:
                 self._told.add(problem)
