@@ -265,6 +265,8 @@ async def test_who_approves_everything_answers_no_question() -> None:
         ([{"question": "a\x1b[2Jb"}], "has the character U+001B"),
         ([{**COLOUR, "options": ["a", "a"]}], "two options have the label 'a'"),
         ([{**COLOUR, "options": ["a", {"label": " a"}]}], "two options have the label 'a'"),
+        ([{**COLOUR, "options": ["a", "a\u200b"]}], "has the character U+200B"),
+        ([{"question": "a\U000e0041b"}], "has the character U+E0041"),
         ([{**COLOUR, "options": ["a\nb"]}], "has the character U+000A"),
         ([{**COLOUR, "options": [" "]}], "is blank"),
         ([{**COLOUR, "options": ["x" * 201]}], "options"),

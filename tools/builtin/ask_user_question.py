@@ -6,6 +6,7 @@ Nothing is made up: what the user did not answer is told as that, and an answer 
 from __future__ import annotations
 
 import dataclasses
+import re
 import unicodedata
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, cast
 
@@ -36,7 +37,11 @@ if TYPE_CHECKING:
     from ..ports import AskPort
 
 _REASON_MAX_CHARS: Final = 300
-_BIDI: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_UNSEEN: Final = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\u3164\ufeff\uffa0"
+    "\U000e0000-\U000e0fff]"
+)
+"""What turns the writing around, or shows nothing: two options would look the same."""
 
 
 class OptionInput(BaseModel):
@@ -298,7 +303,7 @@ def _one_line(text: str) -> str:
 def _refuse_unreadable(text: str) -> None:
     """What is put before the user says what it looks like."""
     for character in text:
-        if unicodedata.category(character) in {"Cc", "Cs", "Zl", "Zp"} or character in _BIDI:
+        if unicodedata.category(character) in {"Cc", "Cs", "Zl", "Zp"} or _UNSEEN.match(character):
             raise ValueError(f"has the character U+{ord(character):04X}, which cannot be shown; leave it out")
 
 
