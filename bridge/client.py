@@ -14,6 +14,7 @@ or runs already, at an address that it has announced (``openbuffer serve --liste
 
 What the server asks goes to the ``handlers`` given, by method: edits of open documents (``workspace/applyEdit``),
 approvals and questions (``window/showMessageRequest``, and beyond LSP what ``experimental`` announces), configuration.
+What the server withdraws (``$/cancelRequest``) is cancelled where its handler waits: there the dialog is to be closed.
 ``headless`` has a whole editor on top of this. Errors: see ``client_errors``.
 """
 
@@ -29,14 +30,15 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from inspect import isawaitable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 import anyio.lowlevel
 
 from .client_errors import BridgeEndedError, BridgeError, BridgeRequestError, BridgeStartError, BridgeTimeoutError
 from .client_link import ServerLink, ServerProcess, ServerStream
-from .protocol import CALL_TOOL, LIST_TOOLS
+from .protocol import CALL_TOOL, LIST_TOOLS, TRUST_CHANGED
+from .tool_answer import ToolAnswer
 from .wire.framing import BadFrame, FrameReader
 
 if TYPE_CHECKING:
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
 
     from anyio.abc import ByteStream
 
-    from .protocol import CallToolParams, CallToolResult, ListToolsResult, ToolDescription, ToolError
+    from .protocol import CallToolParams, ListToolsResult, ToolDescription
 
 __all__ = [
     "ANSWER_TIMEOUT_S",
@@ -73,7 +75,10 @@ END_TIMEOUT_S: Final = 3.0
 """How long each step of ending the server (shutdown, end of input, SIGTERM) may take before the next is tried."""
 
 RequestHandler = Callable[[Any], Awaitable[Any] | Any]
-"""Answers one request of the server: takes its params, returns the result, at once or when awaited."""
+"""Answers one request of the server: takes its params, returns the result as JSON, at once or when awaited.
+
+A coroutine is cancelled when the server withdraws the request; what waits for a person cleans up then, and re-raises.
+"""
 
 NotificationHandler = Callable[[str, Any], None]
 """Takes a notification of the server (method, params); must not block."""
@@ -81,42 +86,6 @@ NotificationHandler = Callable[[str, Any], None]
 
 ProgressHandler = Callable[[Mapping[str, Any]], None]
 """Takes the value of each ``$/progress`` of a call: ``kind``, ``title``, ``message``, ``percentage``; never blocks."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolAnswer:
-    """The answer of ``openbuffer/callTool``: ``data`` of a call that ran, or ``error`` of one that did not.
-
-    ``tools_changed``: there are more tools now than when the call began.
-    """
-
-    name: str
-    is_error: bool
-    data: Any = None
-    error: ToolError | None = None
-    tools_changed: bool = False
-
-    @classmethod
-    def from_json(cls, answer: CallToolResult) -> Self:
-        """Read the wire form."""
-        return cls(
-            name=answer["name"],
-            is_error=answer["isError"],
-            data=answer.get("data"),
-            error=answer.get("error"),
-            tools_changed=answer.get("toolsChanged", False),
-        )
-
-    @property
-    def output(self) -> str:
-        """The text a person reads: a built-in tool's output, or why there is none."""
-        if self.error is not None:
-            return self.error["message"]
-        data = self.data
-        if isinstance(data, dict):
-            fields = cast("dict[str, Any]", data)
-            return str(fields.get("error") or fields.get("output", ""))
-        return "" if data is None else str(data)
 
 
 class BridgeClient:
@@ -134,6 +103,9 @@ class BridgeClient:
         on_notification: told every notification of the server.
         position_encodings: what this client offers, best first.
         experimental: what it announces under ``capabilities.experimental``.
+        settings: the settings of its user, by the tables of the configuration file; none unless given.
+        workspace_trusted: whether its user trusts the workspace; without a word the tools are all there, and settings
+            can only make the user's own stricter.
         answer_timeout_s: how long a request may take unless the call says otherwise.
     """
 
@@ -150,6 +122,8 @@ class BridgeClient:
         on_notification: NotificationHandler | None = None,
         position_encodings: Sequence[str] = ("utf-8", "utf-16"),
         experimental: Mapping[str, Any] | None = None,
+        settings: Mapping[str, Any] | None = None,
+        workspace_trusted: bool | None = None,
         answer_timeout_s: float = ANSWER_TIMEOUT_S,
     ) -> None:
         self.server_capabilities: Mapping[str, Any] = {}
@@ -159,18 +133,20 @@ class BridgeClient:
         self._command = tuple(command)
         self._environment = environment
         self._connect = connect
-        self._access_token = access_token
         self._stream = stream
         self._handlers = {**_STANDARD_HANDLERS, **(handlers or {})}
         self._on_notification = on_notification
         self._position_encodings = list(position_encodings)
         self._experimental = experimental
+        options = {"accessToken": access_token, "settings": settings, "workspaceTrusted": workspace_trusted}
+        self._options = {name: value for name, value in options.items() if value is not None}
         self._answer_timeout_s = answer_timeout_s
         self._ids = itertools.count(1)
         self._tokens = itertools.count(1)
         self._carrying = anyio.CancelScope(shield=True)
         self._pending: dict[int, _Reply] = {}
         self._progress: dict[str, ProgressHandler] = {}
+        self._answering: dict[int | str, anyio.CancelScope] = {}
         self._outgoing, self._frames = anyio.create_memory_object_stream[bytes](math.inf)
         self._ended: str | None = None
 
@@ -227,7 +203,7 @@ class BridgeClient:
         return f"{self._command[0]} could not be started: {error.strerror}"
 
     async def _initialize(self) -> None:
-        folders = [{"uri": root.as_uri(), "name": root.name} for root in self._roots]
+        folders = list(map(_folder, self._roots))
         params: dict[str, Any] = {
             "processId": os.getpid(),
             "clientInfo": {"name": "openbuffer headless client"},
@@ -244,8 +220,8 @@ class BridgeClient:
                 },
             },
         }
-        if self._access_token is not None:
-            params["initializationOptions"] = {"openbuffer": {"accessToken": self._access_token}}
+        if self._options:
+            params["initializationOptions"] = {"openbuffer": self._options}
         if self._experimental is not None:
             params["capabilities"]["experimental"] = self._experimental
         result = await self.request("initialize", params, timeout_s=START_TIMEOUT_S)
@@ -267,6 +243,21 @@ class BridgeClient:
         finally:
             with anyio.CancelScope(shield=True):
                 await self._link.aclose()
+
+    # --- the workspace -------------------------------------------------------------------------------------
+
+    def change_folders(self, *, added: Sequence[str | Path] = (), removed: Sequence[str | Path] = ()) -> None:
+        """Open and close workspace folders: calls that begin later have the new ones."""
+        event = {"added": list(map(_folder, added)), "removed": list(map(_folder, removed))}
+        self.notify("workspace/didChangeWorkspaceFolders", {"event": event})
+
+    def change_settings(self, settings: Mapping[str, Any] | None) -> None:
+        """Replace all settings, for calls that begin later; None: there are none any more."""
+        self.notify("workspace/didChangeConfiguration", {"settings": {"openbuffer": settings}})
+
+    def change_trust(self, *, trusted: bool) -> None:
+        """Tell whether the user trusts the workspace now."""
+        self.notify(TRUST_CHANGED, {"trusted": trusted})
 
     # --- tools ---------------------------------------------------------------------------------------------
 
@@ -415,29 +406,45 @@ class BridgeClient:
                 reply.message = message
                 reply.arrived.set()
         elif "id" in message:
-            self._tasks.start_soon(self._answer, message["id"], method, message.get("params"))
+            scope = self._answering[message["id"]] = anyio.CancelScope()
+            self._tasks.start_soon(self._answer, message["id"], scope, method, message.get("params"))
         else:
             self._notified(method, message.get("params"))
 
     def _notified(self, method: str, params: Any) -> None:
+        if method == "$/cancelRequest" and (withdrawn := self._answering.get(params["id"])) is not None:
+            withdrawn.cancel()
         if method == "$/progress" and (told := self._progress.get(params["token"])) is not None:
             told(params["value"])
         if self._on_notification is not None:
             self._on_notification(method, params)
 
-    async def _answer(self, number: Any, method: str, params: Any) -> None:
-        handler = self._handlers.get(method)
-        answer: dict[str, Any]
-        if handler is None:
-            answer = {"error": {"code": -32601, "message": f"this client does not know {method}"}}
-        else:
-            try:
-                result = handler(params)
-                answer = {"result": await result if isawaitable(result) else result}
-            except Exception as error:  # noqa: BLE001  the server is owed an answer whatever went wrong here
-                answer = {"error": {"code": -32603, "message": f"{method}: {error}"}}
+    async def _answer(self, number: int | str, scope: anyio.CancelScope, method: str, params: Any) -> None:
+        answer: dict[str, Any] = {"error": {"code": -32800, "message": "withdrawn"}}
+        try:
+            with scope:
+                answer = await self._answer_of(method, params)
+        finally:
+            del self._answering[number]
         with suppress(BridgeEndedError):
             self._send({"id": number, **answer})
+
+    async def _answer_of(self, method: str, params: Any) -> dict[str, Any]:
+        handler = self._handlers.get(method)
+        if handler is None:
+            return {"error": {"code": -32601, "message": f"this client does not know {method}"}}
+        try:
+            result = handler(params)
+            result = await result if isawaitable(result) else result
+            json.dumps(result)  # whether it can be sent
+        except Exception as error:  # noqa: BLE001  the server is owed an answer whatever went wrong here
+            return {"error": {"code": -32603, "message": f"{method}: {error}"}}
+        return {"result": result}
+
+
+def _folder(path: str | Path) -> dict[str, str]:
+    path = Path(path).absolute()
+    return {"uri": path.as_uri(), "name": path.name}
 
 
 @dataclass(slots=True)

@@ -61,10 +61,13 @@ async def open_headless(
     connect: str | None = None,
     access_token: str | None = None,
     stream: ByteStream | None = None,
+    settings: Mapping[str, Any] | None = None,
+    workspace_trusted: bool | None = None,
 ) -> AsyncGenerator[HeadlessEditor, None]:
     """Start a server for these workspace folders, or use one that runs; end the connection afterwards.
 
-    One that runs is reached by ``connect`` and ``access_token``, as in ``BridgeClient``, or by a ``stream`` to it.
+    One that runs is reached by ``connect`` and ``access_token``, as in ``BridgeClient``, or by a ``stream`` to it;
+    ``settings`` and ``workspace_trusted`` are also those of ``BridgeClient``.
 
     ``rich`` is what the client announces beyond LSP, and ``rich_temperament`` how it answers that.
     ``tells_after_s`` concerns clients that tell "when_flushed": how long a change is kept back; None: until
@@ -85,6 +88,8 @@ async def open_headless(
         on_notification=editor.notified,
         position_encodings=position_encodings,
         experimental={"openbuffer": editor.announced},
+        settings=settings,
+        workspace_trusted=workspace_trusted,
     )
     async with bridge:
         editor.connect(bridge)

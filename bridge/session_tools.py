@@ -169,7 +169,7 @@ class SessionTools:
     def _why_none(self) -> str:
         left_out = self._folders.left_out()
         if left_out:
-            return f"no workspace folder that a tool could work in is open; open a folder of this machine. {left_out[0]}"
+            return f"no workspace folder that tools could work in is open; open a folder of this machine. {left_out[0]}"
         return "no workspace folder is open, so there is nothing that a tool may touch; open a folder in the editor"
 
     def _tell_of_left_out(self) -> None:
