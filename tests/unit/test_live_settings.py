@@ -276,3 +276,44 @@ def test_a_file_that_never_holds_still_is_taken_in_the_end(desk: Desk, monkeypat
     monkeypatch.setattr(settings_layers, "_is_old", lambda *_: False)
     texts = (Reading(b"#" * length) for length in range(1000))
     assert desk.open(read=lambda _file: next(texts)).sandbox() == SandboxSettings()
+
+
+@pytest.mark.contract("B7", "B2", "S7")
+def test_with_other_roots_what_layers_said_when_they_were_good_holds_on(desk: Desk, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    said = EditorSettings(EditorSaid({"sandbox": {"deny_read": ["secret"]}}, trusted=True))
+    desk.user("[sandbox]\nenabled = true\nauto_allow = true\n")
+    desk.workspace("[sandbox]\nauto_allow = false\n")
+    before = desk.open(editor=said)
+    assert before.sandbox() == SandboxSettings(enabled=True, deny_read=(str(desk.root / "secret"),))
+    desk.user("[sandbox\n")
+    desk.workspace("[sandbox\n")
+    said.changed("no settings at all")
+    assert before.sandbox() == SandboxSettings(enabled=True, deny_read=(str(desk.root / "secret"),))
+    told = list(desk.told)
+    after = LiveSettings(desk.file, [other, desk.root], tell=desk.told.append, editor=said, before=before)
+    assert after.sandbox() == before.sandbox(), "nothing is loosened because the folders are others"
+    assert desk.told == told, "what was told is not told again"
+    said.changed({"sandbox": {"deny_read": ["secret"]}})
+    assert after.sandbox().deny_read == (str(other / "secret"),), "relative paths start at the first root"
+    alone = LiveSettings(desk.file, [other], tell=desk.told.append, editor=said, before=after)
+    assert alone.sandbox().auto_allow, "the file of a folder that is closed says nothing any more"
+
+
+@pytest.mark.contract("B7", "B2")
+def test_an_answer_of_null_is_no_word_and_trust_changes_by_itself(desk: Desk) -> None:
+    said = EditorSettings(EditorSaid({"sandbox": {"network": True}}, trusted=False))
+    desk.user("[sandbox]\nenabled = true\n")
+    settings = desk.open(editor=said)
+    assert not settings.sandbox().network
+    said.trust_changed(True)
+    assert settings.sandbox().network
+    said.pulled(None)
+    assert settings.sandbox().network
+    said.pulled({"sandbox": {"network": False}})
+    assert not settings.sandbox().network
+    said.pulled(None)
+    assert settings.sandbox().network, "what was said without being asked for holds again"
+    said.trust_changed(False)
+    assert not settings.sandbox().network
