@@ -6,6 +6,7 @@ next command looks again, so that what was installed meanwhile counts.
 
 from __future__ import annotations
 
+import os
 import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
@@ -50,7 +51,7 @@ class SessionSandbox:
         unreadable: Callable[[], HiddenPaths] | None = None,
         tell: Callable[[str], None] = ignore,
     ) -> None:
-        self._roots = tuple(roots)
+        self._roots = tuple(map(os.path.realpath, roots))
         self._settings = settings
         self._directories = directories
         self._environment = environment
@@ -158,6 +159,7 @@ class SessionSandbox:
         """The client; one that has found nothing refuses to confine, with the fix, and is not kept."""
         with self._lock:
             if self._client is None:
+                self._require_steady_roots()
                 detection = self._detected()
                 if not detection.available:
                     return self._client_for(detection)
@@ -167,6 +169,14 @@ class SessionSandbox:
                     raise SandboxUnavailableError(f"the command was not run: {error}") from None
                 self._client = self._client_for(detection)
             return self._client
+
+    def _require_steady_roots(self) -> None:
+        """The sandbox takes its roots as they are when it is made, and they must be those of the tools."""
+        for root in self._roots:
+            if os.path.realpath(root) != root:
+                raise SandboxUnavailableError(
+                    f"the command was not run: the workspace {root} leads elsewhere than before; open it anew"
+                )
 
     def _confinement(self) -> SandboxSettings:
         """The settings as they are now, with what the rules keep from being read."""

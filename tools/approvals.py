@@ -162,7 +162,10 @@ def refusal(about: str, why: str, answer: ApprovalAnswer) -> PermissionDeniedErr
 def _containment(command: CommandTarget) -> str:
     if command.in_sandbox:
         return "runs in the session's sandbox, which has files of its own"
-    return f"confined by {command.confined_by}" if command.confined_by else _UNCONFINED
+    if not command.confined_by:
+        return _UNCONFINED
+    why = f", and not allowed by that alone: {command.asks_because}" if command.asks_because else ""
+    return f"confined by {command.confined_by}{why}"
 
 
 _UNCONFINED: Final = "not confined: it can do whatever you can"

@@ -65,7 +65,8 @@ class CommandTarget:
 
     ``confined_by`` names what would confine it, empty where nothing does. ``auto_allowed``: the sandbox's settings let
     it run without being asked about. ``in_sandbox``: it does not run on this host but in a sandbox with files of its
-    own, whose directory ``cwd`` is; there is no argument vector then.
+    own, whose directory ``cwd`` is; there is no argument vector then. ``asks_because``: why the settings do not let it,
+    of one that is confined; what is judged is the same without it.
     """
 
     command: str
@@ -74,6 +75,7 @@ class CommandTarget:
     confined_by: str = ""
     auto_allowed: bool = False
     in_sandbox: bool = False
+    asks_because: str = field(default="", compare=False)
 
     @property
     def subject(self) -> str:

@@ -169,3 +169,21 @@ async def test_what_only_reads_is_left_out_with_its_approval(desk: Desk) -> None
 @pytest.mark.contract("X4")
 async def test_an_answer_to_what_does_not_wait_is_refused() -> None:
     assert PendingApprovals().answer("c1", ApprovalAnswer(outcome="once")) is False
+
+
+@pytest.mark.contract("X4", "S7")
+def test_why_a_confined_command_is_asked_about_all_the_same_is_shown_and_is_no_part_of_what_is_judged() -> None:
+    target = CommandTarget(
+        command="make", argv=("sh",), cwd="/ws", confined_by="bubblewrap 1", asks_because=".envrc can be written"
+    )
+    judged = PermissionRequest(
+        call_id="c1",
+        tool="Bash",
+        capabilities=frozenset({Capability.SHELL}),
+        targets=(target,),
+        stage="plan",
+        change=None,
+    )
+    shown = approval_request(judged, reason="", arguments={}, rules=())
+    assert shown.containment == "confined by bubblewrap 1, and not allowed by that alone: .envrc can be written"
+    assert target == CommandTarget(command="make", argv=("sh",), cwd="/ws", confined_by="bubblewrap 1")

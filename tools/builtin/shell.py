@@ -146,6 +146,7 @@ def _create(name: str, session: _Session, description: str | None) -> FunctionTo
             confined_by=planned.containment.by if planned.containment.confined else "",
             auto_allowed=planned.containment.auto_allowed,
             in_sandbox=not session.host.is_here,
+            asks_because=planned.containment.asks_because,
         )
         await context.admit((target,))
         settled = InvocationResult.failed(prepared.refusal) if prepared.refusal else None
