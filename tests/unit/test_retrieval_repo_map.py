@@ -357,6 +357,31 @@ async def test_a_kept_index_that_cannot_be_used_is_made_anew(root: Path, tmp_pat
     assert len(second.parser.parsed) == 2
 
 
+@pytest.mark.contract("W5")
+@pytest.mark.parametrize("kind", ["pipe", "link", "directory", "another user's"])
+async def test_what_is_no_file_that_this_user_wrote_is_not_taken_for_a_kept_index_and_nothing_waits_for_it(
+    root: Path, tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = Desk(root, state=tmp_path / "state")
+    await first.ask()
+    first.adapter.close()
+    (kept,) = (tmp_path / "state").iterdir()
+    kept.rename(tmp_path / "forged")
+    if kind == "pipe":
+        os.mkfifo(kept)
+    elif kind == "link":
+        kept.symlink_to(tmp_path / "forged")
+    elif kind == "directory":
+        kept.mkdir()
+    else:
+        (tmp_path / "forged").rename(kept)
+        monkeypatch.setattr(os, "geteuid", lambda: kept.stat().st_uid + 1)
+    with anyio.fail_after(30):
+        second = Desk(root, state=tmp_path / "state")
+        assert len(await second.found("helper")) == 2
+    assert len(second.parser.parsed) == 2
+
+
 async def test_a_state_directory_that_cannot_be_written_is_said_and_nothing_more(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

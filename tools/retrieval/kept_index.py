@@ -6,8 +6,10 @@ by that but the time to parse some files again.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
+import stat
 import tempfile
 from contextlib import suppress
 from pathlib import Path
@@ -34,7 +36,7 @@ class KeptIndexes:
     def load(self, root: str) -> RepoMapIndex | None:
         """The index of a root, by its canonical path; None where there is none that can be used."""
         try:
-            with open(self._file(root), "rb") as file:
+            with open(_opened(self._file(root)), "rb") as file:
                 data = file.read(RETRIEVAL_INDEX_MAX_BYTES * 2 + 1)
             return without_passing_trouble(deserialize_repo_map_index(data))
         except (OSError, RepoMapIndexError):
@@ -47,7 +49,9 @@ class KeptIndexes:
             self._directory.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
             _replace(self._file(root), data)
             self._let_go()
-        except (OSError, RepoMapIndexError) as error:
+        except OSError as error:
+            return error.strerror or str(error)
+        except RepoMapIndexError as error:
             return str(error)
         return ""
 
@@ -66,6 +70,16 @@ class KeptIndexes:
         for _, path in found[RETRIEVAL_KEPT_INDEXES:]:
             with suppress(OSError):
                 path.unlink()
+
+
+def _opened(path: Path) -> int:
+    """A descriptor of a file that this user has written. Raises OSError for any other, and never waits for one."""
+    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    status = os.fstat(fd)
+    if stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid():
+        return fd
+    os.close(fd)
+    raise PermissionError(errno.EPERM, "is no file of this user", str(path))
 
 
 def _replace(path: Path, data: bytes) -> None:
