@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.lowlevel
 import pytest
+from openbuffer.editor_access.errors import DocumentOutOfSyncError
 from openbuffer.editor_access.memory import MemoryEditor
 from openbuffer.editor_access.memory_access import MemoryEditorAccess
+from openbuffer.editor_access.port import EditorAbilities
 from openbuffer.tools.contract import CancellationToken
 from openbuffer.tools.errors import ToolCancelledError, ToolDefinitionError, ToolFailure
 from openbuffer.tools.retrieval import repo_map
@@ -25,6 +27,7 @@ from .retrieval_desk import ToyParser, query
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from openbuffer.editor_access.port import Document
     from openbuffer.tools.contract import Unreadable
     from openbuffer.tools.retrieval.port import RetrievalResult, SourceText
 
@@ -267,6 +270,64 @@ async def test_of_a_clean_document_whose_file_changed_the_disk_counts(root: Path
     assert await desk.found("main") != []
     write(root, {"main.toy": "def rewritten"})
     assert await desk.found("rewritten") == ["main.toy:rewritten"]
+
+
+class LateEditor(MemoryEditorAccess):
+    """Tells some typing only when it is asked for what it has not told, and cannot give the text of one document."""
+
+    def __init__(self, editor: MemoryEditor, late: dict[str, str], broken: str) -> None:
+        super().__init__(editor)
+        self.buffers, self.late, self.broken = editor, late, broken
+        self.asked: list[str] = []
+
+    def document(self, path: str) -> Document | None:
+        if path == self.broken:
+            raise DocumentOutOfSyncError("its changes do not fit")
+        return super().document(path)
+
+    async def flush(self, document: Document) -> str:
+        self.asked.append(document.path)
+        if text := self.late.pop(document.path, ""):
+            self.buffers.replace(document.path, 0, len(document.text), text)
+            return ""
+        return "it did not answer"
+
+
+@pytest.mark.contract("W5", "E10")
+async def test_the_editor_is_asked_for_what_it_has_not_told_and_one_broken_document_costs_no_other(root: Path) -> None:
+    write(root, {"clean.toy": "def old", "broken.toy": "def kept", "denied.toy": "def secret", "mute.toy": "def mute"})
+    editor = MemoryEditor()
+    paths = {name: str(root / f"{name}.toy") for name in ("main", "clean", "broken", "denied", "mute")}
+    for name, path in paths.items():
+        buffer = editor.open(path)
+        if name != "clean":
+            editor.replace(path, 0, len(buffer.text), f"def {name}1")
+    access = LateEditor(editor, {paths["main"]: "def main2", paths["clean"]: "def clean2"}, paths["broken"])
+    desk = Desk(root, editor=editor)
+    desk.adapter = RepoMapRetrievalAdapter(roots=root, parser=desk.parser, editor=lambda: access)
+    result = await desk.ask("", "main2", "kept", "mute1", active=("clean.toy",), unreadable=hide(root, "denied.toy"))
+    assert sorted(access.asked) == sorted([paths["main"], paths["clean"], paths["mute"]])
+    assert result.text == "broken.toy:\n1 def kept\nmain.toy:\n1 def main2\nmute.toy:\n1 def mute1"
+    lacking = "1 open document of which the unsaved text could not be had, so that of the disk counts"
+    assert result.notes[:2] == (
+        f"{lacking} ({paths['broken']}: its changes do not fit)",
+        f"1 open document known only as last sent by the editor ({paths['mute']}: it did not answer)",
+    )
+    assert await desk.found("clean2") == ["clean.toy:clean2"]
+
+
+@pytest.mark.contract("W5", "E10")
+async def test_where_the_editor_cannot_be_asked_for_what_it_has_not_told_the_answer_says_so(root: Path) -> None:
+    editor = MemoryEditor()
+    desk = Desk(root, editor=editor)
+    access = MemoryEditorAccess(editor, abilities=EditorAbilities())
+    desk.adapter = RepoMapRetrievalAdapter(roots=root, parser=desk.parser, editor=lambda: access)
+    buffer = editor.open(str(root / "main.toy"))
+    assert (await desk.ask("", "main")).notes == ()
+    editor.replace(str(root / "main.toy"), 0, len(buffer.text), "def typed")
+    assert (await desk.ask("", "typed")).notes == (
+        "what the editor has not sent yet of its unsaved text; it cannot be asked for that",
+    )
 
 
 # --- several roots -----------------------------------------------------------------------------------------

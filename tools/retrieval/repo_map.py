@@ -9,20 +9,18 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from openbuffer.editor_access.errors import EditorAccessError
-
 from ..errors import PlanOutdatedError, ToolCancelledError, ToolFailure
 from ..limits import RETRIEVAL_BUILD_TIMEOUT_S
 from ..support.blocking import run_blocking
 from ..support.left_out import counted
 from ..support.located import printable
 from ..support.paths import CwdInput, Roots
-from ..support.text_place import in_its_words
 from ..support.walk import PRUNED
 from .graph import SymbolGraph
 from .index import IndexedFile, RepoMapIndex, SourceFile, index_files, update_repo_map_index
 from .kept_index import KeptIndexes
 from .map_text import map_text
+from .open_texts import open_texts
 from .port import RetrievalResult
 from .ranking import Interest, ranked_definitions
 from .source_tree import OpenedRoot, SourceTree
@@ -33,6 +31,7 @@ if TYPE_CHECKING:
     from openbuffer.editor_access.port import Document, EditorProvider
 
     from ..contract import CancellationToken
+    from .open_texts import OpenTexts
     from .port import RetrievalQuery, SymbolParser
 
 _SAVE_AFTER_PARSED: Final = 64  # fewer are parsed again by the next session in less time than the index takes to write
@@ -73,8 +72,8 @@ class RepoMapRetrievalAdapter:
 
     async def retrieve(self, query: RetrievalQuery) -> RetrievalResult:
         """The map for a query; see ``RetrievalAdapter``."""
-        open_texts = self._open_texts(query)
-        return await run_blocking(query.token, lambda: self._map.answer(query, open_texts))
+        texts = await open_texts(self._editor, query)
+        return await run_blocking(query.token, lambda: self._map.answer(query, texts))
 
     def bring_up_to_date(self, query: RetrievalQuery) -> None:
         """Index what lies below the query's roots, or what has changed there; blocks. A query does that by itself."""
@@ -83,32 +82,6 @@ class RepoMapRetrievalAdapter:
     def close(self) -> None:
         """Keep what was parsed since the index was last written; blocks. A query may follow."""
         self._map.save()
-
-    def _open_texts(self, query: RetrievalQuery) -> _OpenTexts:
-        """The documents that have text which is not on disk; on the event loop, where the editor is asked."""
-        editor = self._editor() if self._editor is not None else None
-        if editor is None:
-            return _OpenTexts()
-        if not editor.has_stable_path_authority:
-            return _OpenTexts(note="the attached editor cannot be asked for unsaved text, so that of the disk counts")
-        found: list[Document] = []
-        try:
-            for root in query.roots:
-                for unsaved in editor.unsaved_under(root):
-                    if query.unreadable is not None and query.unreadable(unsaved.path):
-                        continue
-                    document = editor.document(unsaved.path)
-                    if document is not None:
-                        found.append(document)
-        except EditorAccessError as error:
-            return _OpenTexts(note=f"unsaved text of the editor could not be had ({in_its_words(str(error))})")
-        return _OpenTexts(tuple(found))
-
-
-@dataclass(frozen=True, slots=True)
-class _OpenTexts:
-    documents: tuple[Document, ...] = ()
-    note: str = ""
 
 
 @dataclass(slots=True)
@@ -152,11 +125,11 @@ class _RepoMap:
         self._canonical, self._missing = found, tuple(failures)
         return tuple(dict.fromkeys(found.values()))
 
-    def answer(self, query: RetrievalQuery, open_texts: _OpenTexts) -> RetrievalResult:
+    def answer(self, query: RetrievalQuery, texts: OpenTexts) -> RetrievalResult:
         with self._turn_of(query.token):
             self._bring_up_to_date(query)
-            self._lay_over(open_texts.documents, query.token)
-            return self._answer(query, open_texts)
+            self._lay_over(texts.documents, query.token)
+            return self._answer(query, texts)
 
     def refresh(self, query: RetrievalQuery) -> None:
         with self._turn_of(query.token):
@@ -266,7 +239,7 @@ class _RepoMap:
                 return file
         return None
 
-    def _answer(self, query: RetrievalQuery, open_texts: _OpenTexts) -> RetrievalResult:
+    def _answer(self, query: RetrievalQuery, texts: OpenTexts) -> RetrievalResult:
         active, unknown = self._active_files(query)
         interest = Interest(text=query.text, identifiers=query.identifiers, active_files=[*active, *unknown])
         ranked = ranked_definitions(self._graph, interest, query.token)
@@ -276,7 +249,7 @@ class _RepoMap:
             shown=shown.shown,
             found=len(ranked),
             files=len(self._graph.files),
-            notes=tuple(self._notes(open_texts, unknown)),
+            notes=tuple(self._notes(texts, unknown)),
         )
 
     def _active_files(self, query: RetrievalQuery) -> tuple[list[str], list[str]]:
@@ -296,7 +269,7 @@ class _RepoMap:
                 unknown.append(written)
         return known, unknown
 
-    def _notes(self, open_texts: _OpenTexts, unknown: list[str]) -> list[str]:
+    def _notes(self, texts: OpenTexts, unknown: list[str]) -> list[str]:
         notes: list[str] = []
         indexes = [each.index for each in self._maps.values()]
         if self._missing:
@@ -313,8 +286,7 @@ class _RepoMap:
             names = ", ".join(printable(path) for path in unknown[:_NAMED_MAX])
             more = f" and {len(unknown) - _NAMED_MAX} more" if len(unknown) > _NAMED_MAX else ""
             notes.append(f"active files that are not among the indexed ones: {names}{more}")
-        if open_texts.note:
-            notes.append(open_texts.note)
+        notes += texts.notes
         for each in self._maps.values():
             notes += each.tree.notes
             if each.save_trouble:
