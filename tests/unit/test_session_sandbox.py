@@ -67,6 +67,20 @@ def test_a_session_whose_sandbox_is_off_never_looks_for_one_and_makes_nothing(de
     assert (desk.looked, desk.own.state.exists()) == (0, False)
 
 
+@pytest.mark.contract("S7", "B2", "P2")
+def test_a_root_in_whose_place_a_link_is_put_before_the_first_command_confines_nothing_elsewhere(
+    desk: Desk, tmp_path: Path
+) -> None:
+    desk.configure("[sandbox]\nenabled = true\n")
+    sandbox = desk.sandbox()
+    desk.root.rename(tmp_path / "moved")
+    desk.root.symlink_to(tmp_path / "home")
+    with pytest.raises(SandboxUnavailableError, match="leads elsewhere than before; open it anew"):
+        sandbox.containment(desk.command)
+    assert desk.looked == 0
+    sandbox.close()
+
+
 @pytest.mark.contract("S7", "S10")
 def test_it_is_looked_for_once_and_the_own_directories_are_made_before_a_command_can(desk: Desk) -> None:
     desk.configure("[sandbox]\nenabled = true\n")
