@@ -22,6 +22,8 @@ from openbuffer.tools.retrieval.budget import estimated_tokens
 from openbuffer.tools.retrieval.port import RetrievalQuery, RetrievalResult
 from openbuffer.tools.retrieval.repo_map import RepoMapRetrievalAdapter
 
+from .retrieval_desk import ToyParser
+
 if TYPE_CHECKING:
     from openbuffer.tools import FunctionTool
     from openbuffer.tools.contract import CancellationToken
@@ -198,6 +200,29 @@ async def test_through_the_pipeline_it_answers_about_real_code_and_a_denied_root
             await denying.call("CodebaseRetrieval", {"query": "total"})
     finally:
         parser.close()
+
+
+@pytest.mark.contract("W5")
+async def test_a_call_that_indexes_many_files_tells_how_far_it_has_come(
+    tmp_path: Path,
+) -> None:
+    root = Path(os.path.realpath(tmp_path)) / "ws"  # noqa: ASYNC240  a directory of the test's own
+    root.mkdir()
+    for number in range(120):
+        (root / f"{number}.toy").write_text("def a")
+        os.utime(root / f"{number}.toy", (1_000_000_000, 1_000_000_000))
+    told: list[tuple[str, int | None]] = []
+
+    class Told:
+        def report(self, message: str, *, percentage: int | None = None) -> None:
+            told.append((message, percentage))
+
+    tool = create_retrieval_tool(adapter=RepoMapRetrievalAdapter(roots=root, parser=ToyParser()))
+    assert (await tool.execute({"query": "a"}, ToolContext(progress=Told()))).success
+    assert told == [
+        ("50 of 120 new or changed files have been read", 41),
+        ("100 of 120 new or changed files have been read", 83),
+    ]
 
 
 def tool_of(config: ToolConfig) -> FunctionTool:

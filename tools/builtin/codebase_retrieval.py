@@ -114,6 +114,7 @@ async def _commit(plan: Plan, context: ToolContext) -> InvocationResult:
             max_tokens=for_map,
             unreadable=context.unreadable,
             token=context.cancellation,
+            progress=context.progress,
         )
     )
     lines = lines_within(result.text.split("\n"), for_map) if result.text else []

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from ..contract import CancellationToken
+    from ..ports import ProgressPort
     from .port import SymbolParser
 
 Mark: TypeAlias = "tuple[int, ...]"
@@ -28,6 +29,7 @@ _DIGEST_BYTES: Final = 16
 _SNIFFED_BYTES: Final = 8_192
 _LONG_LINES_FROM_BYTES: Final = 32 * 1024
 _LONG_LINE_BYTES: Final = 500
+_FILES_OF_A_REPORT: Final = 50
 
 
 class SourceFile(NamedTuple):
@@ -95,11 +97,12 @@ def update_repo_map_index(
     token: CancellationToken,
     *,
     timeout_s: float | None = None,
+    progress: ProgressPort | None = None,
 ) -> IndexUpdate:
     """Bring an index up to date with ``files``, which are all that there are, each once; blocks.
 
     The result is that of ``build_repo_map_index`` with the same files, whatever was in ``index``. After ``timeout_s``
-    seconds nothing more is parsed, and the rest is ``pending``.
+    seconds nothing more is parsed, and the rest is ``pending``. ``progress`` is told of each some dozen files.
 
     Raises:
         ToolCancelledError: the token was cancelled.
@@ -117,7 +120,7 @@ def update_repo_map_index(
                 beyond += 1
             else:
                 fresh.append((file, language))
-    work = _Work(known, token, None if timeout_s is None else time.monotonic() + timeout_s)
+    work = _Work(known, token, None if timeout_s is None else time.monotonic() + timeout_s, progress)
     news = work.done(fresh, parser)
     found.update(news)
     changed = tuple(sorted(path for path, entry in news.items() if _is_news(entry, index.files.get(path))))
@@ -152,12 +155,19 @@ def index_files(
 class _Work:
     """Reading and parsing the files of one update."""
 
-    def __init__(self, known: Mapping[str, IndexedFile], token: CancellationToken, deadline: float | None) -> None:
+    def __init__(
+        self,
+        known: Mapping[str, IndexedFile],
+        token: CancellationToken,
+        deadline: float | None,
+        progress: ProgressPort | None = None,
+    ) -> None:
         self.pending = 0
         self.parsed = 0
         self._known = known
         self._token = token
         self._deadline = deadline
+        self._progress = progress
         self._found: dict[str, IndexedFile] = {}
         self._read: dict[str, tuple[Mark | None, bytes, str]] = {}
 
@@ -175,6 +185,9 @@ class _Work:
         for place, (file, language) in enumerate(files):
             if self._token.cancelled:
                 raise ToolCancelledError("the code base was being indexed: cancelled, and stopped.")
+            if self._progress is not None and place and place % _FILES_OF_A_REPORT == 0:
+                told = f"{place} of {len(files)} new or changed files have been read"
+                self._progress.report(told, percentage=100 * place // len(files))
             if self._deadline is not None and time.monotonic() > self._deadline:
                 self.pending = len(files) - place
                 return

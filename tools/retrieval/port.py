@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from ..contract import CancellationToken, Unreadable
+    from ..ports import ProgressPort
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +25,7 @@ class RetrievalQuery:
         max_tokens: bound of the answer's text, by ``estimated_tokens`` of ``budget``.
         unreadable: paths that rules keep from being read; nothing of them may be told, and nothing come from them.
         token: polled by what takes long.
+        progress: told from any thread how far what takes long has come; None where nobody wants to know.
     """
 
     text: str
@@ -33,6 +35,7 @@ class RetrievalQuery:
     max_tokens: int
     unreadable: Unreadable | None = None
     token: CancellationToken
+    progress: ProgressPort | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -173,7 +173,12 @@ class _RepoMap:
                 if inner:
                     files = [file for file in files if not file.path.startswith(inner)]
                 update = update_repo_map_index(
-                    each.index, files, self.parser, query.token, timeout_s=self.build_timeout_s
+                    each.index,
+                    files,
+                    self.parser,
+                    query.token,
+                    timeout_s=self.build_timeout_s,
+                    progress=query.progress,
                 )
         each.index = update.index
         each.parsed_since_saved += update.parsed
