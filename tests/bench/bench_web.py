@@ -70,7 +70,7 @@ def main() -> None:
     print(f"\none page of {len(large) / 1e6:.1f} MB of all of them in a row: processor time and memory")
     base = 0.0
     for name in ("html-to-markdown", *(each for each in CONVERTERS if each != "html-to-markdown")):
-        (told,) = _asked(python[name], name, runs, [large])
+        (told,) = _asked(python[name], name, max(1, runs // 2), [large])
         if name == "html-to-markdown":
             base = told.get("seconds", 0.0)
         ratio = f"{told['seconds'] / base:8.2f}x" if base and "seconds" in told else ""
