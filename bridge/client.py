@@ -30,7 +30,7 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from inspect import isawaitable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import anyio
 import anyio.lowlevel
@@ -412,9 +412,9 @@ class BridgeClient:
             self._notified(method, message.get("params"))
 
     def _notified(self, method: str, params: Any) -> None:
-        if method == "$/cancelRequest" and (withdrawn := self._answering.get(params["id"])) is not None:
+        if method == "$/cancelRequest" and (withdrawn := self._answering.get(_of(params, "id"))) is not None:
             withdrawn.cancel()
-        if method == "$/progress" and (told := self._progress.get(params["token"])) is not None:
+        if method == "$/progress" and (told := self._progress.get(_of(params, "token"))) is not None:
             told(params["value"])
         if self._on_notification is not None:
             self._on_notification(method, params)
@@ -440,6 +440,12 @@ class BridgeClient:
         except Exception as error:  # noqa: BLE001  the server is owed an answer whatever went wrong here
             return {"error": {"code": -32603, "message": f"{method}: {error}"}}
         return {"result": result}
+
+
+def _of(params: Any, member: str) -> Any:
+    """An id or a token; None where there is none that could be one."""
+    value = cast("dict[str, Any]", params).get(member) if isinstance(params, dict) else None
+    return value if isinstance(value, (int, str)) else None
 
 
 def _folder(path: str | Path) -> dict[str, str]:

@@ -91,7 +91,7 @@ class OpenRequests:
         return True
 
     async def asked(self, prompt: Prompt) -> Reply:
-        """Ask the user.
+        """Ask the user; who is cancelled closes it.
 
         Raises:
             EditorLostError: the connection is gone.
@@ -102,6 +102,7 @@ class OpenRequests:
         try:
             reply = await prompt.wait()
         finally:
+            prompt.withdraw()  # of no consequence where it was answered
             self._prompts.remove(prompt)
             if prompt in self._untaken:
                 self._untaken.remove(prompt)

@@ -117,6 +117,18 @@ async def test_a_call_that_is_cancelled_closes_its_dialog_and_later_ones_open(
     assert (root / "a.txt").read_text() == "two\n"
 
 
+async def test_a_plain_dialog_is_closed_too_and_the_next_one_opens(root: Path) -> None:
+    async with open_headless(root, rich=PLAIN) as editor:
+        async with anyio.create_task_group() as group:
+            group.start_soon(editor.call_tool, "Edit", EDIT)
+            prompt = await editor.client.next_prompt()
+            group.cancel_scope.cancel()
+        with anyio.fail_after(20):
+            assert await prompt.wait() == "withdrawn"
+        assert editor.client.prompts == ()
+        assert not (await answered(editor, "Allow once", "Edit", EDIT)).is_error
+
+
 async def test_several_dialogs_of_the_richer_kind_are_open_at_once(root: Path) -> None:
     async with open_headless(root, rich=RICH) as editor, anyio.create_task_group() as group:
         for _ in range(3):

@@ -296,3 +296,74 @@ async def test_the_access_token_goes_with_the_first_message(tmp_path: Path, serv
     """)
     async with BridgeClient(tmp_path, command=command, access_token="secret") as client:
         assert client.server_capabilities == {"openbuffer": {"accessToken": "secret"}}
+
+
+@pytest.mark.contract("B2")
+async def test_what_the_server_withdraws_is_cancelled_at_its_handler_and_answered(tmp_path: Path, server: Any) -> None:
+    command = server("""
+        shake_hands()
+        start = read()
+        send(id="d-1", method="window/showMessageRequest", params={})
+        send(id="d-2", method="window/showMessageRequest", params={})
+        read()
+        send(method="$/cancelRequest", params={"id": "d-1"})
+        first = read()
+        send(method="$/cancelRequest", params={"id": "d-1"})
+        send(method="$/cancelRequest", params={"id": "never"})
+        send(method="go on")
+        send(id=start["id"], result=[first, read()])
+        answer_all()
+    """)
+    closed: list[str] = []
+    go_on = anyio.Event()
+
+    async def dialog(_params: Any) -> Any:
+        closed.append("open")
+        if len(closed) == 2:
+            client.notify("both are open")
+        try:
+            await go_on.wait()
+        except anyio.get_cancelled_exc_class():
+            closed.append("closed")
+            raise
+        return {"title": "Deny"}
+
+    def notified(method: str, _params: Any) -> None:
+        if method == "go on":
+            go_on.set()
+
+    handlers = {"window/showMessageRequest": dialog}
+    async with BridgeClient(tmp_path, command=command, handlers=handlers, on_notification=notified) as client:
+        first, second = await client.request("start", {})
+    assert closed == ["open", "open", "closed"]
+    assert (first["id"], first["error"]["code"]) == ("d-1", -32800)
+    assert (second["id"], second["result"]) == ("d-2", {"title": "Deny"})
+
+
+async def test_a_handler_whose_result_is_no_json_is_answered_as_an_error(tmp_path: Path, server: Any) -> None:
+    command = server("""
+        shake_hands()
+        start = read()
+        send(id="r-1", method="editor/strange", params={})
+        send(id=start["id"], result=read())
+        answer_all()
+    """)
+    async with BridgeClient(tmp_path, command=command, handlers={"editor/strange": lambda _params: object()}) as client:
+        answer = await client.request("start", {})
+    assert (answer["id"], answer["error"]["code"]) == ("r-1", -32603)
+
+
+async def test_notifications_of_a_shape_that_they_cannot_have_take_nothing_down(tmp_path: Path, server: Any) -> None:
+    command = server("""
+        shake_hands()
+        asked = read()
+        for method in ("$/progress", "$/cancelRequest"):
+            send(method=method)
+            send(method=method, params=["no", "object"])
+            send(method=method, params={})
+            send(method=method, params={"id": ["no id"], "token": {"no": "token"}})
+        send(id=asked["id"], result={"name": "T", "isError": False, "data": 1})
+        answer_all()
+    """)
+    async with BridgeClient([tmp_path], command=command) as client:
+        assert (await client.call_tool("T", {}, on_progress=lambda _value: None)).data == 1
