@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from openbuffer.tools.contract import CancellationToken
     from openbuffer.tools.retrieval.port import RetrievalAdapter, RetrievalQuery, RetrievalResult
 
-_OF_THE_EXTRA: Final = "tree_sitter_python"
+_OF_THE_EXTRA: Final = ("tree_sitter", "tree_sitter_python")
 
 
 def session_retrieval(
@@ -23,7 +23,7 @@ def session_retrieval(
 
     What it starts is ended, and what it learnt is kept, by ``ending``; that blocks.
     """
-    if find_spec(_OF_THE_EXTRA) is None:
+    if any(find_spec(module) is None for module in _OF_THE_EXTRA):
         return None
     return _SessionRetrieval(roots, directory, editor, ending)
 

@@ -9,6 +9,7 @@ import json
 import os
 import platform
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -152,9 +153,10 @@ async def _read_unsaved(file: Path, unsaved: str, arguments: tuple[str, ...]) ->
 
 
 def examine_companions() -> Iterator[Finding]:
-    """Programs that are not needed for the main job."""
+    """Programs and packages that are not needed for the main job."""
     yield _nvim()
     yield _ripgrep()
+    yield _retrieval()
 
 
 def _nvim() -> Finding:
@@ -181,6 +183,20 @@ def _ripgrep() -> Finding:
         what = f"{path} lies in the workspace, where Grep starts no program"
         return Finding("rg", "note", f"{what}; {use}", "install it outside of the workspace")
     return _program("rg", use, fix, "--version", path=usable or path)
+
+
+def _retrieval() -> Finding:
+    from openbuffer.tools.adapters.tree_sitter_parser import installed_languages  # noqa: PLC0415  likewise
+    from openbuffer.tools.adapters.tree_sitter_tags import GRAMMARS  # noqa: PLC0415  likewise
+
+    there = installed_languages()
+    fix = f"in the directory of its README.md: {pip_install(shlex.quote('.[retrieval]'))}"
+    missing = sorted(GRAMMARS.keys() - there)
+    if not there:
+        return Finding("retrieval", "note", "its parsers are not installed, without which is no CodebaseRetrieval", fix)
+    if missing:
+        return Finding("retrieval", "note", f"CodebaseRetrieval knows no {', '.join(missing)}", fix)
+    return Finding("retrieval", "good", f"CodebaseRetrieval knows {', '.join(sorted(there))}")
 
 
 def _here() -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from openbuffer.bridge.commands.doctor import examine_companions, examine_instal
 from openbuffer.bridge.commands.doctor_files import examine_root, file_system_type
 from openbuffer.bridge.commands.findings import Finding, pip_install
 from openbuffer.bridge.commands.terminal import terminal_for
+from openbuffer.tools.adapters import tree_sitter_parser
 from openbuffer.tools.support.grep import ripgrep
 
 if TYPE_CHECKING:
@@ -174,8 +175,8 @@ def test_missing_companions_are_notes_with_a_way_to_get_them(monkeypatch: pytest
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     monkeypatch.setattr(ripgrep, "_of_package", lambda: ())
     found = list(examine_companions())
-    assert states(found) == {"nvim": "note", "rg": "note"}
-    assert all(finding.fix for finding in found)
+    assert states(found) == {"nvim": "note", "rg": "note", "retrieval": "good"}
+    assert all(finding.fix for finding in found if finding.state != "good")
 
 
 def test_a_companion_that_does_not_run_is_a_note(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -184,8 +185,23 @@ def test_a_companion_that_does_not_run_is_a_note(monkeypatch: pytest.MonkeyPatch
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     found = list(examine_companions())
-    assert states(found) == {"nvim": "note", "rg": "note"}
-    assert all("does not run" in finding.detail for finding in found)
+    assert states(found) == {"nvim": "note", "rg": "note", "retrieval": "good"}
+    assert all("does not run" in finding.detail for finding in found if finding.state != "good")
+
+
+@pytest.mark.parametrize(
+    ("there", "told"),
+    [((), "are not installed"), (("python", "go"), "knows no bash, c, cpp,"), (None, "knows bash, c")],
+)
+def test_it_tells_whether_the_parsers_of_retrieval_are_there_and_how_to_get_them(
+    there: tuple[str, ...] | None, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if there is not None:
+        monkeypatch.setattr(tree_sitter_parser, "installed_languages", lambda: frozenset(there))
+    (found,) = (finding for finding in examine_companions() if finding.name == "retrieval")
+    assert told in found.detail
+    assert found.state == ("good" if there is None else "note")
+    assert there is None or "install '.[retrieval]'" in (found.fix or "")
 
 
 def test_ripgrep_is_found_where_grep_finds_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
