@@ -191,7 +191,7 @@ def test_a_companion_that_does_not_run_is_a_note(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize(
     ("there", "told"),
-    [((), "are not installed"), (("python", "go"), "knows no bash, c, cpp,"), (None, "knows bash, c")],
+    [((), "are not installed"), (("python", "go"), "knows no bash, c, c_"), (None, "knows bash, c")],
 )
 def test_it_tells_whether_the_parsers_of_retrieval_are_there_and_how_to_get_them(
     there: tuple[str, ...] | None, told: str, monkeypatch: pytest.MonkeyPatch
