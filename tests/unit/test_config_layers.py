@@ -18,6 +18,7 @@ from openbuffer.bridge.config_variables import VARIABLES, read_variables
 from openbuffer.bridge.editor_settings import EditorSaid, EditorSettings
 from openbuffer.bridge.environment import command_environment
 from openbuffer.bridge.handlers.did_change_configuration import did_change_configuration
+from openbuffer.bridge.settings_pull import SettingsPull
 
 from .config_desk import EXAMPLES, nested, tables_of_junk
 
@@ -205,17 +206,22 @@ def test_nothing_that_an_editor_sends_raises(said: Any, trusted: bool | None) ->
     assert effective([layer] if trusted else [], [] if trusted else [layer]).values.keys() == set(KEYS)
 
 
+def not_asked(*_what: object) -> Any:
+    raise AssertionError("a client that cannot say its settings is not asked for them")
+
+
 @pytest.mark.contract("B2")
 def test_a_change_of_the_configuration_counts_where_our_section_comes_along() -> None:
     settings = EditorSettings()
+    pull = SettingsPull(settings, not_asked, not_asked)
     settings.begin({"log": {"days": 1}}, True)
     before = settings.now()
     for params in (None, [], {}, {"settings": None}, {"settings": []}, {"settings": {}}, {"settings": {"other": 1}}):
-        did_change_configuration(settings, params)
+        did_change_configuration(settings, pull, params)
         assert settings.now() is before
-    did_change_configuration(settings, {"settings": {"openbuffer": {"log": {"days": 2}}}})
+    did_change_configuration(settings, pull, {"settings": {"openbuffer": {"log": {"days": 2}}}})
     assert settings.now() == EditorSaid({"log": {"days": 2}}, True)
-    did_change_configuration(settings, {"settings": {"openbuffer": None}})
+    did_change_configuration(settings, pull, {"settings": {"openbuffer": None}})
     assert settings.now() == EditorSaid(None, True)
 
 
