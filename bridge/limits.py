@@ -45,7 +45,10 @@ SESSIONS_THREADS_MAX: Final = 400
 """Threads of all sessions of a listening server, so that work that hangs in some leaves enough to the others."""
 
 HANDSHAKES_MAX: Final = 64
-"""Connections that have not shown the access token yet; more are closed."""
+"""Connections that have not shown the access token yet; of more the oldest is closed."""
+
+HANDSHAKE_LEAST_S: Final = 0.25
+"""How long a connection has to show it at least, however many others come."""
 
 HANDSHAKE_MAX_BYTES: Final = 256 * 1024
 """The first message of a connection; capabilities of real editors take less than 40 KB."""

@@ -169,7 +169,7 @@ def _serve_options(serve: argparse.ArgumentParser) -> None:
         "--token-file", type=Path, metavar="FILE", help="with --listen: put the access token here, and not on stdout"
     )
     serve.add_argument(
-        "--clientProcessId", type=int, dest="client_process", metavar="PID", help="leave when this process ends"
+        "--clientProcessId", type=_process_id, dest="client_process", metavar="PID", help="leave when this process ends"
     )
     serve.add_argument("--log-file", type=Path, metavar="FILE", help="log to this file too; it is rotated")
     serve.add_argument(
@@ -177,6 +177,12 @@ def _serve_options(serve: argparse.ArgumentParser) -> None:
         choices=("debug", "info", "warning", "error"),
         help="what is logged; default: $OPENBUFFER_LOG, or warning",
     )
+
+
+def _process_id(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text) > 0):
+        raise argparse.ArgumentTypeError(f"{text!r} is no process id, which is a number from 1 on")
+    return int(text)
 
 
 def _add_apply_arguments(apply: argparse.ArgumentParser) -> None:

@@ -15,7 +15,7 @@ async def process_ended(process_id: int) -> None:
     if hasattr(os, "pidfd_open"):
         try:
             descriptor = os.pidfd_open(process_id)
-        except ProcessLookupError:
+        except (ProcessLookupError, OverflowError):
             return
         except OSError:
             pass  # an old kernel, or one that does not let us: look now and then
@@ -41,7 +41,7 @@ async def _readable(descriptor: int) -> None:
 def _exists(process_id: int) -> bool:
     try:
         os.kill(process_id, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):
         return False
     except OSError:
         return True  # it belongs to somebody else

@@ -79,7 +79,10 @@ def _unix_address(name: str) -> UnixAddress:
         raise ListenError(
             "unix: needs the path of a socket file, for example unix:/run/user/1000/openbuffer/serve.sock"
         )
-    path = Path(name).expanduser().absolute()
+    try:
+        path = Path(name).expanduser().absolute()
+    except RuntimeError:
+        raise ListenError(f"{name}: there is no such user here; write the whole path of the socket file") from None
     if len(os.fsencode(path)) > _SOCKET_PATH_MAX_BYTES:
         raise ListenError(
             f"{path} is longer than the {_SOCKET_PATH_MAX_BYTES} bytes that the path of a socket may have"

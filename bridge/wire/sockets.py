@@ -11,12 +11,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
+import anyio.lowlevel
 import anyio.to_thread
 
 from ..life.garbage import CollectedInQuiet
 from ..life.lifetime import Lifetime, ended_by_signals
 from ..life.parent import process_ended
-from ..limits import HANDSHAKES_MAX, SESSIONS_MAX, SESSIONS_THREADS_MAX
+from ..limits import HANDSHAKE_LEAST_S, HANDSHAKES_MAX, SESSIONS_MAX, SESSIONS_THREADS_MAX
 from .handshake import Admitted, RefusedError, admitted, turn_away
 from .listening import peer_is_user
 from .stdio import run_session
@@ -86,7 +87,7 @@ class _Door:
         self._sessions_max = sessions_max
         self._serve = serve
         self._ended = ended
-        self._waiting: dict[int, anyio.CancelScope] = {}
+        self._waiting: dict[int, tuple[anyio.CancelScope, float]] = {}
         self._sessions = 0
         self._number = 0
         self._left: anyio.Event | None = None
@@ -113,6 +114,19 @@ class _Door:
                 if self._left is not None:
                     self._left.set()
 
+    async def has_room(self) -> None:
+        """Wait until one more may show its token.
+
+        Those that never say a word cannot keep others out: where there are too many, the one that has waited longest
+        goes. But not before it could say one, or whoever connects fast enough would throw out everybody else.
+        """
+        while len(self._waiting) >= HANDSHAKES_MAX:
+            number, (scope, since) = next(iter(self._waiting.items()))
+            await anyio.sleep_until(since + HANDSHAKE_LEAST_S)
+            if number in self._waiting:
+                scope.cancel()
+            await anyio.lowlevel.checkpoint()
+
     async def is_empty(self) -> None:
         """Wait until no session runs."""
         while self._sessions:
@@ -120,14 +134,13 @@ class _Door:
             await self._left.wait()
 
     async def _admit(self, connection: socket.socket, number: int) -> Admitted | None:
-        """A client that may come in, else None; those that never say a word cannot keep others out."""
+        """A client that may come in, else None."""
         if not peer_is_user(connection):
             log.warning("connection %d was refused: it comes from another user", number)
             return None
-        if len(self._waiting) >= HANDSHAKES_MAX:
-            next(iter(self._waiting.values())).cancel()
         client = None
-        with anyio.CancelScope() as self._waiting[number]:
+        with anyio.CancelScope() as scope:
+            self._waiting[number] = scope, anyio.current_time()
             try:
                 client = await admitted(connection, self._token)
             except RefusedError as error:
@@ -145,6 +158,7 @@ class _Door:
 async def _accept(listener: Listener, tasks: TaskGroup, door: _Door) -> None:
     loop = asyncio.get_running_loop()
     while True:
+        await door.has_room()
         try:
             connection, _ = await loop.sock_accept(listener.socket)
         except OSError as error:
@@ -155,6 +169,8 @@ async def _accept(listener: Listener, tasks: TaskGroup, door: _Door) -> None:
         if connection.family != socket.AF_UNIX:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         tasks.start_soon(door.enter, connection)
+        # What waits to be accepted is accepted without giving way, and a flood of it never ends.
+        await anyio.lowlevel.checkpoint()
 
 
 async def _end_with(process_id: int, lifetime: Lifetime) -> None:

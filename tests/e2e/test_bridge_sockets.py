@@ -117,11 +117,18 @@ def refusal(*arguments: str, **environment: str) -> str:
         ("127.0.0.1:x", "'127.0.0.1:x' is no address"),
         ("127.0.0.1:70000", "'127.0.0.1:70000' is no address"),
         ("unix:", "unix: needs the path of a socket file"),
+        ("unix:~nobody-of-this-name/serve.sock", "there is no such user here; write the whole path"),
         (f"unix:/tmp/{'x' * 120}", "is longer than the 100 bytes"),
     ],
 )
 def test_an_address_that_others_could_reach_or_that_is_none_is_refused(address: str, why: str) -> None:
     assert why in refusal("--listen", address)
+
+
+@pytest.mark.contract("B3")
+@pytest.mark.parametrize("number", ["x", "-1", "0", "99999999999999"])
+def test_what_can_be_no_process_of_a_client_is_refused(number: str) -> None:
+    assert f"'{number}' is no process id" in refusal(f"--clientProcessId={number}")
 
 
 @pytest.mark.contract("B1")

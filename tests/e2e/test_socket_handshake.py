@@ -93,3 +93,16 @@ async def test_a_message_may_come_in_pieces_and_what_follows_it_is_not_lost(serv
         await writer.drain()
     assert [(await answer(reader))["id"] for _ in range(29)] == list(range(1, 30))
     writer.close()
+
+
+@pytest.mark.contract("B1", "B3")
+async def test_many_at_once_throw_nobody_out_before_it_could_say_a_word(server: Listening, tmp_path: Path) -> None:
+    async def refused() -> int:
+        reader, writer = await server.connect()
+        writer.write(initialize(tmp_path, "wrong"))
+        return (await answer(reader))["error"]["code"]
+
+    codes = await asyncio.gather(*(refused() for _ in range(300)))
+    assert set(codes) == {-32040}
+    async with BridgeClient(tmp_path, **server.reached_by) as client:
+        assert await client.list_tools()
