@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 STDERR_KEPT_BYTES: Final = 4_096
 """The tail of what the server wrote to stderr; it goes into the error when the server ends."""
 
+_PORT_MAX: Final = 65_535
 _CLOSED: Final = (anyio.BrokenResourceError, anyio.ClosedResourceError)
 
 
@@ -135,7 +136,7 @@ class ServerStream:
         if address.startswith("unix:"):
             return cls(await anyio.connect_unix(address.removeprefix("unix:")))
         host, _, port = address.rpartition(":")
-        if not (host and port.isascii() and port.isdigit()):
+        if not (host and port.isascii() and port.isdigit() and int(port) <= _PORT_MAX):
             raise OSError(errno.EINVAL, "write HOST:PORT or unix:PATH")
         return cls(await anyio.connect_tcp(host.strip("[]"), int(port)))
 

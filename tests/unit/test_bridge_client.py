@@ -281,7 +281,9 @@ async def test_progress_goes_to_the_call_that_it_is_of(tmp_path: Path, server: A
     assert told == ["begin", "report", "end"]
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1:1", "unix:/no/such/socket", "nonsense", "127.0.0.1:"])
+@pytest.mark.parametrize(
+    "address", ["127.0.0.1:1", "unix:/no/such/socket", "nonsense", "127.0.0.1:", "127.0.0.1:99999"]
+)
 async def test_an_address_where_nobody_listens_is_told(tmp_path: Path, address: str) -> None:
     with pytest.raises(BridgeStartError, match=f"{address}: no server answers there"):
         async with BridgeClient(tmp_path, connect=address):
