@@ -36,6 +36,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "Glob": {"pattern": "**"},
     "Grep": {"pattern": "t.o"},
     "Shell": {"command": "printf 'one\\nTWO\\nthree\\n' > new && mv new f.txt"},
+    "CodebaseRetrieval": {"query": "two", "identifiers": ["two"]},
     "TaskCreate": {"title": "t"},
 }
 AFTER = {"Write": NEW, "Edit": NEW, "Shell": NEW, "Delete": None}
