@@ -10,6 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast, get_args
 
 import anyio
+from openbuffer.sandbox.errors import in_words
 
 from . import limits
 from .contract import CommandTarget, FileChange, FileTarget, Hunk
@@ -118,7 +119,7 @@ async def answer_of(port: ApprovalPort, request: ApprovalRequest, token: Cancell
         try:
             answer = await port.approve(request)
         except Exception as error:  # noqa: BLE001  whatever a client's code raises, nobody was asked
-            answer = ApprovalAnswer(outcome="unavailable", reason=f"{type(error).__name__}: {error}")
+            answer = ApprovalAnswer(outcome="unavailable", reason=in_words(error))
         group.cancel_scope.cancel()
 
     async def watch() -> None:

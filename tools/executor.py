@@ -12,6 +12,7 @@ import uuid
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn
 
 import anyio
+from openbuffer.sandbox.errors import in_words
 
 from .catalog import DeferredCatalog
 from .config import ToolConfig, build_tools
@@ -355,7 +356,7 @@ class _Run:
         kind = type(error).__name__
         if isinstance(error, ToolFailure):
             return ToolCrashedError(str(error), reason=kind)
-        return ToolCrashedError(f"{tool.name} failed unexpectedly {when} ({kind}: {error})", reason=kind)
+        return ToolCrashedError(f"{tool.name} failed unexpectedly {when} ({in_words(error)})", reason=kind)
 
 
 _SEEN_THROUGH: Final = "what was under way by then has been seen through"

@@ -167,6 +167,12 @@ async def test_a_port_that_raises_or_answers_nonsense_is_unavailable() -> None:
     raised = await asked(Broken(RuntimeError("gone\nfishing")), COLOUR, NAME)
     assert outcomes(raised) == ["unavailable", "not_asked"]
     assert lines(raised)[0]["reason"] == "RuntimeError: gone fishing"
+
+    class Speechless(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("nothing to say")
+
+    assert lines(await asked(Broken(Speechless()), COLOUR))[0]["reason"] == "Speechless"
     wrong: list[Any] = [None, "red", ("red",), *(Answer(outcome=each) for each in ODD)]
     wrong += [Answer(outcome="answered", values=each) for each in ODD]
     for nonsense in wrong:

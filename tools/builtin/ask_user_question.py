@@ -11,6 +11,7 @@ import unicodedata
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, cast
 
 import anyio
+from openbuffer.sandbox.errors import in_words
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from .. import limits
@@ -218,7 +219,7 @@ async def _answer(port: AskPort | None, question: Question) -> Answer:
         try:
             return await port.ask(question)
         except Exception as error:  # noqa: BLE001  whatever a client's code raises, nobody was asked
-            return Answer(outcome="unavailable", reason=f"{type(error).__name__}: {error}")
+            return Answer(outcome="unavailable", reason=in_words(error))
     return Answer(outcome="timeout")
 
 
