@@ -288,6 +288,18 @@ async def test_a_window_without_a_size_of_its_own_is_measured(open_page: OpenPag
     assert await hands.stage.clicks() == [("left", 1)]
 
 
+async def test_a_page_that_tells_a_smaller_scale_than_it_has_is_pictured_within_the_bounds(open_page: OpenPage) -> None:
+    lie = "<script>Object.defineProperty(window, 'devicePixelRatio', { value: 0.01 })</script>"
+    hands = Hands(await open_page(lie, size=(1400, 900), scale=3, pictures="device"))
+    looked = (await hands.view.execute({})).invocation
+    assert looked is not None
+    assert looked.error is None
+    (image,) = looked.images
+    assert max(image.width, image.height) <= 1_568
+    assert image.width * image.height <= 1_200_000
+    assert abs(image.width / image.height - 1400 / 900) < 0.01
+
+
 async def test_a_page_that_lies_about_its_size_and_scale_harms_itself_alone(open_page: OpenPage) -> None:
     names = "['devicePixelRatio', 'innerWidth', 'innerHeight']"
     lies = f"<script>for (const name of {names}) window[name] = '9'.repeat(99)</script>"

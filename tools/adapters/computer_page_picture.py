@@ -21,15 +21,25 @@ async def page_picture(page: Page, screen: Screen, bounds: PictureBounds, scale:
     """The picture as PNG; larger than the bounds where it cannot be made smaller, which the caller looks at."""
     by_scale = {"css": 1.0, "device": screen.scale}[scale]
     expected = math.ceil(screen.width * by_scale), math.ceil(screen.height * by_scale)
-    session = None if bounds.admit(*expected) else await _cdp_session(page)
+    png = b""
+    if bounds.admit(*expected):
+        png = await _whole(page, scale)
+        if bounds.admit(*_size(png)):
+            return png
+        expected = _size(png)  # the page told another scale than it has
+    session = await _cdp_session(page)
     if session is None:
-        return await page.screenshot(
-            type="png", scale=scale, caret="initial", timeout=COMPUTER_SCREENSHOT_TIMEOUT_S * 1_000
-        )
+        return png or await _whole(page, scale)
     try:
         return await _smaller(session, screen, bounds.fit(*expected))
     finally:
         await session.detach()
+
+
+async def _whole(page: Page, scale: Literal["css", "device"]) -> bytes:
+    return await page.screenshot(
+        type="png", scale=scale, caret="initial", timeout=COMPUTER_SCREENSHOT_TIMEOUT_S * 1_000
+    )
 
 
 async def _cdp_session(page: Page) -> Any:
