@@ -168,11 +168,11 @@ async def test_a_port_that_raises_or_answers_nonsense_is_unavailable() -> None:
     assert outcomes(raised) == ["unavailable", "not_asked"]
     assert lines(raised)[0]["reason"] == "RuntimeError: gone fishing"
 
-    class Speechless(Exception):
+    class SpeechlessError(Exception):
         def __str__(self) -> str:
             raise RuntimeError("nothing to say")
 
-    assert lines(await asked(Broken(Speechless()), COLOUR))[0]["reason"] == "Speechless"
+    assert lines(await asked(Broken(SpeechlessError()), COLOUR))[0]["reason"] == "SpeechlessError"
     wrong: list[Any] = [None, "red", ("red",), *(Answer(outcome=each) for each in ODD)]
     wrong += [Answer(outcome="answered", values=each) for each in ODD]
     for nonsense in wrong:
