@@ -50,10 +50,13 @@ def new_token() -> str:
 
 
 def is_token(offered: object, token: str) -> bool:
-    """Whether this is the token, in a time that does not depend on how much of it is right."""
+    """Whether this is the token, in a time that does not depend on how much of it is right.
+
+    The end of the line that it had in its file may still be on it.
+    """
     if not isinstance(offered, str):
         return False
-    return hmac.compare_digest(offered.encode("utf-8", "replace"), token.encode("utf-8"))
+    return hmac.compare_digest(offered.rstrip("\r\n").encode("utf-8", "replace"), token.encode("utf-8"))
 
 
 class TokenFile:

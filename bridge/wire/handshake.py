@@ -90,11 +90,12 @@ def _judged(item: bytes | BadFrame, token: str) -> int | str:
     request_id = request_id if is_id(request_id) else None
     if _at(message, "method") != "initialize" or request_id is None:
         raise RefusedError("the first message has to be the request initialize", request_id)
-    if not is_token(_at(message, "params", "initializationOptions", "openbuffer", "accessToken"), token):
-        raise RefusedError(
-            "initialize needs the access token of this server under initializationOptions.openbuffer.accessToken",
-            request_id,
-        )
+    offered = _at(message, "params", "initializationOptions", "openbuffer", "accessToken")
+    where = "initializationOptions.openbuffer.accessToken"
+    if offered is None:
+        raise RefusedError(f"initialize needs the access token of this server under {where}", request_id)
+    if not is_token(offered, token):
+        raise RefusedError(f"{where} of initialize is not the access token of this server", request_id)
     return request_id
 
 

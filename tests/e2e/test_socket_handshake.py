@@ -40,7 +40,10 @@ async def test_without_the_token_nothing_is_taken(server: Listening, tmp_path: P
     writer.write(frame({"jsonrpc": "2.0", "id": 2, "method": "openbuffer/listTools"}))
     refused = await answer(reader)
     assert (refused["id"], refused["error"]["code"]) == (1, -32040)
-    assert "initializationOptions.openbuffer.accessToken" in refused["error"]["message"]
+    where = "initializationOptions.openbuffer.accessToken"
+    needed = f"initialize needs the access token of this server under {where}"
+    wrong = f"{where} of initialize is not the access token of this server"
+    assert refused["error"]["message"] == (needed if token is None else wrong)
     assert TOKEN not in str(refused)
     assert await is_closed(reader)
     writer.close()
@@ -105,4 +108,11 @@ async def test_many_at_once_throw_nobody_out_before_it_could_say_a_word(server: 
     codes = await asyncio.gather(*(refused() for _ in range(300)))
     assert set(codes) == {-32040}
     async with BridgeClient(tmp_path, **server.reached_by) as client:
+        assert await client.list_tools()
+
+
+async def test_the_token_may_have_the_end_of_the_line_that_it_had_in_its_file(
+    server: Listening, tmp_path: Path
+) -> None:
+    async with BridgeClient(tmp_path, connect=server.address, access_token=f"{TOKEN}\n") as client:
         assert await client.list_tools()
