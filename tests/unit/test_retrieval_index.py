@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -18,8 +19,14 @@ from openbuffer.tools.retrieval.index_format import (
     deserialize_repo_map_index,
     serialize_repo_map_index,
 )
+from openbuffer.tools.retrieval.port import Parsed
 
 from .retrieval_desk import CODE_BASES, Files, ToyParser
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from openbuffer.tools.retrieval.port import SourceText
 
 SOME = Files({"a.toy": "def alpha\n  beta", "pkg/b.toy": "import a\ndef beta\n  def gamma\n    alpha", "c.toy": "bad!"})
 
@@ -249,3 +256,23 @@ def test_an_index_that_is_too_large_is_neither_written_nor_read(monkeypatch: pyt
         serialize_repo_map_index(SOME.index())
     with pytest.raises(RepoMapIndexError, match="too large"):
         deserialize_repo_map_index(data)
+
+
+class SlowParser(ToyParser):
+    """Gives up on every file, which need not be the file's fault."""
+
+    def parse(self, sources: Iterable[SourceText], token: CancellationToken) -> Iterator[Parsed]:
+        for parsed in super().parse(sources, token):
+            yield Parsed(parsed.path, trouble="takes too long", may_pass=True)
+
+
+@pytest.mark.contract("W5")
+def test_what_took_too_long_is_tried_again_by_another_session_and_not_by_this_one() -> None:
+    parser, files = SlowParser(), Files({"a.toy": "def a"}, marks={"a.toy": None})
+    index = files.index(parser)
+    for _ in range(2):
+        index = update_repo_map_index(index, files.listed(), parser, CancellationToken()).index
+    assert parser.parsed == ["a.toy"]
+    kept = index_format.deserialize_repo_map_index(index_format.serialize_repo_map_index(index))
+    update_repo_map_index(kept, files.listed(), parser, CancellationToken())
+    assert parser.parsed == ["a.toy", "a.toy"]

@@ -49,7 +49,7 @@ class IndexedFile:
     """What is known of a file. ``trouble`` says why there are no symbols, and is "" where there are.
 
     ``mark`` None: its times are too new to be relied on, so it is read again the next time. ``digest`` is of its
-    content, and empty where that could not be read, or where its trouble may pass.
+    content, and empty where that could not be read. ``may_pass``: another session tries the same content again.
     """
 
     mark: Mark | None
@@ -57,6 +57,7 @@ class IndexedFile:
     language: str
     symbols: FileSymbols = field(default_factory=FileSymbols)
     trouble: str = ""
+    may_pass: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +132,7 @@ def update_repo_map_index(
 
 def without_passing_trouble(index: RepoMapIndex) -> RepoMapIndex:
     """The index without the files that are worth another try."""
-    return replace(index, files={path: file for path, file in index.files.items() if file.digest})
+    return replace(index, files={path: file for path, file in index.files.items() if file.digest and not file.may_pass})
 
 
 def index_files(
@@ -174,10 +175,8 @@ class _Work:
     def done(self, files: list[tuple[SourceFile, str]], parser: SymbolParser) -> dict[str, IndexedFile]:
         for result in parser.parse(self._sources(files), self._token):
             mark, digest, language = self._read.pop(result.path)
-            if result.may_pass:
-                digest = b""
             symbols = result.symbols or FileSymbols()
-            self._found[result.path] = IndexedFile(mark, digest, language, symbols, result.trouble)
+            self._found[result.path] = IndexedFile(mark, digest, language, symbols, result.trouble, result.may_pass)
             self.parsed += 1
         return self._found
 

@@ -85,8 +85,8 @@ def _json(value: Any) -> bytes:
 def _plain(path: str, file: IndexedFile) -> list[Any]:
     return [
         path,
-        None if file.mark is None else list(file.mark),
-        base64.b64encode(file.digest).decode(),
+        None if file.mark is None or file.may_pass else list(file.mark),
+        base64.b64encode(b"" if file.may_pass else file.digest).decode(),  # that much is true of one session
         file.language,
         file.trouble,
         symbols_as_plain(file.symbols),
