@@ -3,6 +3,9 @@
 Plain clients get one dialog at a time, first come, first served: real editors put a second one in the place of the
 first, or stop at the first one. A client that answers the richer requests arranges its dialogs itself.
 
+After one that was withdrawn the next one waits a moment: calls are often cancelled one right after the other, and a
+dialog that most clients cannot close again is not opened for a call that is about to go.
+
 Every wait has an end. Who is cancelled, and whose time is over, withdraws: ``$/cancelRequest`` goes to every client,
 and ``openbuffer/withdrawDialog`` to one that announced it. Whatever is answered later is nobody's any more.
 """
@@ -19,7 +22,7 @@ from openbuffer.editor_access.errors import EditorLostError
 from pygls.exceptions import JsonRpcException
 
 from .dialog_text import one_line
-from .limits import DIALOG_QUEUE_S, DIALOG_TIMEOUT_S
+from .limits import DIALOG_PAUSE_S, DIALOG_QUEUE_S, DIALOG_TIMEOUT_S
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -78,6 +81,7 @@ class Dialogs:
         self._timeout_s = timeout_s
         self._queue_s = queue_s
         self._screen = anyio.Lock()
+        self._next_at = 0.0
         self._numbers = itertools.count(1)
 
     async def show_message(self, kind: Kind, message: str, titles: Sequence[str]) -> str | None:
@@ -93,7 +97,11 @@ class Dialogs:
         except TimeoutError:
             raise DialogTimeoutError(f"other dialogs were open for {_in_words(self._queue_s)}") from None
         try:
+            await anyio.sleep_until(self._next_at)
             answer = await self._answer(SHOW_MESSAGE_REQUEST, params)
+        except anyio.get_cancelled_exc_class():
+            self._next_at = anyio.current_time() + DIALOG_PAUSE_S
+            raise
         finally:
             self._screen.release()
         if answer is None:

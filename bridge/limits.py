@@ -74,6 +74,9 @@ DIALOG_TIMEOUT_S: Final = 600.0
 DIALOG_QUEUE_S: Final = 3_000.0
 """How long a dialog waits for those before it, of a client that shows one at a time."""
 
+DIALOG_PAUSE_S: Final = 0.2
+"""Between a dialog that was withdrawn and the next one, of a client that shows one at a time."""
+
 STOP_GRACE_S: Final = 3.0
 """How long running work may take to stop when the session ends; then the process leaves without it."""
 

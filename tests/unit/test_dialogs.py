@@ -269,6 +269,28 @@ async def test_the_next_dialog_comes_when_the_open_one_is_withdrawn_and_one_that
     assert len(desk.client.asked) == 2
 
 
+@pytest.mark.contract("B2", "T6")
+async def test_calls_that_are_cancelled_one_after_the_other_open_no_dialog_on_their_way_out() -> None:
+    desk = Desk(NEVER, chosen("blue"))
+    answers: list[Answer] = []
+    scopes = [anyio.CancelScope() for _ in range(50)]
+
+    async def one(scope: anyio.CancelScope) -> None:
+        with scope:
+            answers.append(await LspQuestions(desk.dialogs, CallTurn(anyio.Semaphore(1))).ask(COLOUR))
+
+    async with anyio.create_task_group() as group:
+        for scope in scopes:
+            group.start_soon(one, scope)
+        await desk.client.came.wait()
+        for scope in scopes[:-1]:
+            scope.cancel()
+            for _ in range(5):
+                await anyio.lowlevel.checkpoint()
+    assert len(desk.client.asked) == 2
+    assert [answer.outcome for answer in answers] == ["answered"]
+
+
 @pytest.mark.contract("B2")
 async def test_one_that_waits_for_others_in_vain_times_out_and_says_so() -> None:
     desk = Desk(queue_s=0.02)
