@@ -166,7 +166,7 @@ class BridgeProtocol(LanguageServerProtocol):
             return messages.METHOD_NOT_FOUND, f"no such request: {_shown(method)}"
         if request_id in self._running:
             return messages.INVALID_REQUEST, f"id {_shown(str(request_id))} belongs to a request without an answer yet"
-        if len(self._running) >= PENDING_REQUESTS_MAX:
+        if len(self._running) >= PENDING_REQUESTS_MAX and method != types.SHUTDOWN:  # which ends them
             return messages.REQUEST_FAILED, f"{PENDING_REQUESTS_MAX} requests have no answer yet; wait for some"
         return None
 

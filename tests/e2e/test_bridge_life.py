@@ -25,6 +25,16 @@ async def test_exit_after_shutdown_is_success(tmp_path: Path) -> None:
 
 
 @pytest.mark.contract("B3")
+async def test_shutdown_is_taken_however_many_requests_have_no_answer_yet(tmp_path: Path) -> None:
+    async with RawClient.start(TOOLS) as client:
+        await client.initialize(tmp_path)
+        held = [client.ask("openbuffer/callTool", {"name": "hold"}) for _ in range(2_100)]
+        assert (await client.answer(held[-1]))["error"]["code"] == -32803
+        assert await client.leave() == 0
+        assert (await client.answer(held[0]))["error"]["code"] == -32800
+
+
+@pytest.mark.contract("B3")
 @pytest.mark.parametrize("initialized", [True, False])
 async def test_exit_without_shutdown_is_1(tmp_path: Path, initialized: bool) -> None:
     async with RawClient.start(TOOLS) as client:
