@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import logging
 import os
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _FLAGS: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+
+_NO_FILE: Final = {
+    errno.ELOOP: "it is a link, and links are not followed here; name the file itself",
+    errno.ENXIO: "it is no regular file",
+}
 
 
 class LogFileError(Exception):
@@ -46,7 +52,8 @@ class LogFile(logging.Handler):
         try:
             self._fd = self._opened()
         except OSError as error:
-            raise LogFileError(f"{path}: the log cannot be written there ({error.strerror})") from None
+            why = _NO_FILE.get(error.errno or 0, error.strerror)
+            raise LogFileError(f"{path}: the log cannot be written there ({why})") from None
 
     def emit(self, record: logging.LogRecord) -> None:
         """Append it."""

@@ -97,3 +97,13 @@ def test_what_is_no_file_is_refused(tmp_path: Path, kind: str) -> None:
         os.mkfifo(path)
     with pytest.raises(LogFileError, match="the log cannot be written there"):
         LogFile(path, logging.INFO)
+
+
+def test_a_link_and_a_pipe_are_told_as_what_they_are(tmp_path: Path) -> None:
+    (tmp_path / "link.log").symlink_to(tmp_path / "elsewhere.log")
+    os.mkfifo(tmp_path / "pipe.log")
+    with pytest.raises(LogFileError, match="it is a link, and links are not followed here; name the file itself"):
+        LogFile(tmp_path / "link.log", logging.INFO)
+    with pytest.raises(LogFileError, match="it is no regular file"):
+        LogFile(tmp_path / "pipe.log", logging.INFO)
+    assert not (tmp_path / "elsewhere.log").exists()
