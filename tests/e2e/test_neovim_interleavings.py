@@ -456,4 +456,4 @@ class History:
 
 def _shown(output: str) -> str:
     lines = [line.split("\t", 1) for line in output.split("\n")[1:] if "\t" in line]
-    return "\n".join(text.removesuffix("\r") for number, text in lines if number.strip().isdigit())
+    return "\n".join(text.replace("\r", "") for number, text in lines if number.strip().isdigit())
