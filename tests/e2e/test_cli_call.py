@@ -133,7 +133,7 @@ def test_an_unknown_tool_is_told_with_the_tools_there_are(call: Any) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == snapshot(
         "openbuffer: no tool is named 'Raed'; the tools are: "
-        "Read, Write, Edit, Delete, ListDir, Glob, Grep, Shell, Bash, WebFetch, AskUserQuestion\n"
+        "Read, Write, Edit, Delete, ListDir, Glob, Grep, CodebaseRetrieval, Shell, Bash, WebFetch, AskUserQuestion\n"
     )
 
 

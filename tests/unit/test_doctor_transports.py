@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,19 +11,26 @@ from openbuffer.bridge.commands.doctor_transports import examine_transports
 from openbuffer.bridge.wire import listening
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
     from openbuffer.bridge.commands.findings import Finding
 
 
+@pytest.fixture
+def run() -> Iterator[Path]:
+    """A directory with a path that is short enough for a socket."""
+    with tempfile.TemporaryDirectory(dir="/tmp", prefix="ob-") as directory:
+        yield Path(directory)
+
+
 @pytest.fixture(autouse=True)
-def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def programs(tmp_path: Path, run: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The only directory on PATH; and a runtime directory of one's own."""
     directory = tmp_path / "bin"
     directory.mkdir()
     monkeypatch.setenv("PATH", str(directory))
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
-    (tmp_path / "run" / "openbuffer").mkdir(parents=True, mode=0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(run))
+    (run / "openbuffer").mkdir(mode=0o700)
     return directory
 
 
@@ -66,20 +75,20 @@ def test_a_program_that_does_not_run_is_a_note(programs: Path) -> None:
 
 
 @pytest.mark.contract("B1")
-def test_sockets_that_can_be_had_are_good_and_leave_nothing(tmp_path: Path) -> None:
+def test_sockets_that_can_be_had_are_good_and_leave_nothing(run: Path) -> None:
     finding = found()["sockets"]
     assert finding.state == "good", finding
-    assert list((tmp_path / "run" / "openbuffer").iterdir()) == []
+    assert list((run / "openbuffer").iterdir()) == []
 
 
 @pytest.mark.contract("B1")
 def test_a_place_for_socket_files_that_cannot_be_used_is_noted_with_what_helps(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / ("x" * 120)))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(run / ("x" * 120)))
     assert "longer than the 100 bytes" in found()["sockets"].detail
-    (tmp_path / "run" / "openbuffer").chmod(0o755)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
+    (run / "openbuffer").chmod(0o755)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(run))
     finding = found()["sockets"]
     assert "can be entered by others" in finding.detail
     assert "XDG_RUNTIME_DIR" in str(finding.fix)

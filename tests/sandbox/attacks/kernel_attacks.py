@@ -229,11 +229,17 @@ def _roots_own(scene: Scene) -> Path:
 
 @attack("kernel", as_root)
 def a_process_makes_itself_the_last_to_be_ended_and_the_first_to_run(scene: Scene) -> str:
-    line = "echo -900 > /proc/self/oom_score_adj; renice -n -10 $$; chrt -f -p 50 $$; touch held; sleep 0.3"
+    line = "echo -900 > /proc/self/oom_score_adj; renice -n -10 $$; chrt -f -p 50 $$; touch held; sleep 1"
     with scene.meanwhile(f"exec 2>/dev/null; {line}") as processes:
-        adjusted = [Path(f"/proc/{each.pid}/oom_score_adj").read_text().strip() for each in processes]
-        nice = [os.getpriority(os.PRIO_PROCESS, each.pid) for each in processes]
-        real_time = [os.sched_getscheduler(each.pid) for each in processes]
+        adjusted: list[str] = []
+        nice: list[int] = []
+        real_time: list[int] = []
+        for each in processes:
+            with suppress(FileNotFoundError, ProcessLookupError):  # what the line started and what has ended since
+                adjusted.append(Path(f"/proc/{each.pid}/oom_score_adj").read_text().strip())
+                nice.append(os.getpriority(os.PRIO_PROCESS, each.pid))
+                real_time.append(os.sched_getscheduler(each.pid))
+    assert real_time, "the line was to wait while it is looked at"
     own = int(Path("/proc/self/oom_score_adj").read_text())
     worse = [each for each in adjusted if int(each) < own] + [each for each in nice if each < 0]
     return f"{worse} {real_time}" if worse or os.SCHED_FIFO in real_time else ""
