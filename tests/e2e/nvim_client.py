@@ -81,6 +81,10 @@ class PluginNeovim(Neovim):
             number = self.lua(_START, str(root))
             wait_for(lambda: self.lua(_IS_READY, number), f"the server: {self.log()}", timeout_s=90)
 
+    def __enter__(self) -> PluginNeovim:
+        super().__enter__()
+        return self
+
     def begin_at_prompt(self, tool: str, arguments: Mapping[str, Any], keys: str, *, cancel_after_ms: int = 0) -> Call:
         """Type keys that end at a prompt, and have a tool called, and cancelled, while the editor waits there."""
         number, reply = self.expect_answer()
@@ -125,6 +129,5 @@ def plugin_editor_in(directory: Path, **more: Any) -> Iterator[PluginNeovim]:
     """Body of a module's fixture: one editor whose workspace is ``directory/work``."""
     root = directory / "work"
     root.mkdir()
-    editor = PluginNeovim(directory / "home", root, **more)
-    with editor:
+    with PluginNeovim(directory / "home", root, **more) as editor:
         yield editor

@@ -59,6 +59,19 @@ def test_what_neovim_itself_does_not_tell_is_read_all_the_same(editor: PluginNeo
     assert editor.lines() == ["y"]
 
 
+@pytest.mark.contract("E10")
+@pytest.mark.parametrize("keys", ["G:1,2d<CR>:w<CR>", ":set ff=dos<CR>:w<CR>", "ggVGc<Esc>:w<CR>"])
+def test_what_neovim_tells_wrongly_is_told_rightly_before_it_is_saved(
+    editor: PluginNeovim, folder: Path, keys: str
+) -> None:
+    file = opened(editor, folder, "one\ntwo\n\n")
+    editor.type(keys + "Otyped<Esc>")
+    assert "1\ttyped" in editor.read(file).output
+    answer = editor.edit(file, "typed", "agent")
+    assert answer.success, answer
+    assert editor.lines()[0] == "agent"
+
+
 @pytest.mark.contract("E9", "E7")
 def test_a_clean_document_is_saved_after_an_edit_and_an_unsaved_one_is_not(editor: PluginNeovim, folder: Path) -> None:
     file = opened(editor, folder)

@@ -2,6 +2,7 @@
 local client_of = require('openbuffer.client')
 local marks = require('openbuffer.marks')
 local protocol = require('openbuffer.protocol')
+local server = require('openbuffer.server')
 
 local M = {}
 
@@ -109,6 +110,9 @@ end
 function M.with_client(done)
   local client = client_of.current()
   if not client then
+    if not server.find() then
+      return done('there is no server; :Openbuffer install makes one, :checkhealth openbuffer tells more')
+    end
     local root = vim.uv.fs_realpath(vim.fn.getcwd()) or vim.fn.getcwd()
     local is_right, id = pcall(client_of.start, root, { attach = false })
     client = is_right and id and vim.lsp.get_client_by_id(id) or nil

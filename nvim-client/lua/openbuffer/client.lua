@@ -42,6 +42,7 @@ local function handlers()
     [protocol.REQUEST_PERMISSION] = lazily('openbuffer.approvals', 'request', refused),
     [protocol.ASK_USER] = lazily('openbuffer.questions', 'ask', refused),
     [protocol.WITHDRAW_DIALOG] = waiting.withdraw,
+    ['window/showMessage'] = require('openbuffer.messages').show,
   }
 end
 
@@ -128,10 +129,18 @@ function M.lsp_config()
   }
 end
 
---- The clients that run, in the order of their start.
+--- The clients that run or start, of a buffer or all of them.
+---@param buffer? integer
+---@return vim.lsp.Client[]
+local function clients_of(buffer)
+  -- Where a version of Neovim does not know the last of these, those that start are left out.
+  return vim.lsp.get_clients({ name = M.NAME, bufnr = buffer, _uninitialized = true })
+end
+
+--- The clients that run or start, in the order of their start.
 ---@return vim.lsp.Client[]
 function M.all()
-  local clients = vim.lsp.get_clients({ name = M.NAME })
+  local clients = clients_of()
   table.sort(clients, function(one, other)
     return one.id < other.id
   end)
@@ -141,7 +150,7 @@ end
 --- The client for what is called now: that of the current buffer, else of the current directory, else the first.
 ---@return vim.lsp.Client?
 function M.current()
-  local of_buffer = vim.lsp.get_clients({ name = M.NAME, bufnr = 0 })[1]
+  local of_buffer = clients_of(0)[1]
   if of_buffer then
     return of_buffer
   end
@@ -170,7 +179,7 @@ local is_missing_told = false
 --- Tell the server of a buffer, where it is one of a file in a workspace.
 ---@param buffer integer
 function M.attach(buffer)
-  if not M.is_of_file(buffer) or #vim.lsp.get_clients({ name = M.NAME, bufnr = buffer }) > 0 then
+  if not M.is_of_file(buffer) or #clients_of(buffer) > 0 then
     return
   end
   if not server.find() then

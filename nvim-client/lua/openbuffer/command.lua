@@ -53,7 +53,7 @@ subcommands.call = {
       return complain('which tool? `:Openbuffer call Read {"filePath": "a.txt"}`')
     end
     local is_right, arguments = pcall(vim.json.decode, json == '' and '{}' or json, { luanil = { object = true } })
-    if not is_right or type(arguments) ~= 'table' then
+    if not is_right or type(arguments) ~= 'table' or #arguments > 0 then
       return complain(('the arguments of %s are no JSON object: %s'):format(name, json))
     end
     calls.call(name, arguments, function(failed, result)

@@ -21,4 +21,34 @@ function M.say(text, group)
   vim.api.nvim_echo({ { plain.short(text, cells), group } }, false, {})
 end
 
+local TOLD_MAX = 50
+
+--- What servers said to the user, whole.
+---@type string[]
+local told = {}
+
+---@return string[]
+function M.told()
+  return told
+end
+
+--- The handler of `window/showMessage`. Neovim's own would have a long one wait for a key, and the agent with it.
+---@type lsp.Handler
+function M.show(_, params)
+  if #told >= TOLD_MAX then
+    table.remove(told, 1)
+  end
+  told[#told + 1] = params.message
+  local is_own = not vim.endswith(debug.getinfo(vim.notify, 'S').source, 'vim/_editor.lua')
+  local level = ({ vim.log.levels.ERROR, vim.log.levels.WARN })[params.type] or vim.log.levels.INFO
+  if is_own then
+    vim.notify('openbuffer: ' .. params.message, level)
+  else
+    M.say(
+      ('openbuffer: %s (whole: :Openbuffer status)'):format(plain.short(params.message, math.max(10, vim.o.columns - 65))),
+      params.type == 1 and 'ErrorMsg' or params.type == 2 and 'WarningMsg' or nil
+    )
+  end
+end
+
 return M

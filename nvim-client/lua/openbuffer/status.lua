@@ -45,6 +45,13 @@ function M.lines()
   lines[#lines + 1] = 'Calls under way: ' .. (#running > 0 and table.concat(running, ', ') or 'none')
   local asked = require('openbuffer.window').waiting()
   lines[#lines + 1] = 'Waiting for your answer: ' .. (#asked > 0 and table.concat(asked, ', ') or 'nothing')
+  for _, message in ipairs(require('openbuffer.messages').told()) do
+    local said = require('openbuffer.plain').lines(message)
+    lines[#lines + 1] = 'The server said: ' .. said[1]
+    for place = 2, #said do
+      lines[#lines + 1] = '  ' .. said[place]
+    end
+  end
   return lines
 end
 
