@@ -107,6 +107,23 @@ def test_words_are_completed(editor: PluginNeovim, folder: Path) -> None:
     assert "--tool" in completed("Openbuffer log --")
 
 
+def test_other_tools_are_noticed(editor: PluginNeovim, folder: Path) -> None:
+    opened(editor, folder)
+    editor.lua("require('openbuffer').tools_sync()")
+    editor.command("autocmd User OpenbufferToolsChanged let g:told = 1")
+    editor.lua(
+        "local client = require('openbuffer.client').current()"
+        " client:notify('openbuffer/didChangeWorkspaceTrust', { trusted = false })"
+    )
+    wait_for(lambda: editor.api("nvim_eval", "get(g:, 'told')") == 1, "the word that there are other tools")
+    names = editor.api("nvim_call_function", "getcompletion", ["Openbuffer call ", "cmdline"])
+    assert "Read" in names
+    assert "Bash" not in names
+    editor.lua(
+        "require('openbuffer.client').current():notify('openbuffer/didChangeWorkspaceTrust', { trusted = true })"
+    )
+
+
 def test_tools_are_listed_with_what_they_do(editor: PluginNeovim, folder: Path) -> None:
     opened(editor, folder)
     editor.command("Openbuffer tools")

@@ -407,6 +407,26 @@ def test_documents_that_are_unloaded_wiped_or_special_are_not_carried(editor: Pl
 
 
 @pytest.mark.contract("E10", "E6")
+@pytest.mark.parametrize(
+    "name", ["a b é.txt", "50%20.txt", "#[x]{y}.txt", "e\u0301-日.txt", "q?&+~;.txt", "way/through.txt"]
+)
+def test_any_name_is_one_document(editor: PluginNeovim, folder: Path, name: str) -> None:
+    (folder / "real").mkdir()
+    (folder / "way").symlink_to(folder / "real")
+    file = folder / name
+    file.write_text("a\nb\n")
+    editor.open(file)
+    editor.type("GccB-user<Esc>")
+    for path in (file, file.resolve()):
+        assert "2\tB-user" in editor.read(path).output
+    assert editor.edit(file, "a", "A").success
+    assert (editor.lines(), file.read_text()) == (["A", "B-user"], "a\nb\n")
+    editor.command("write")
+    assert editor.edit(file.resolve(), "B-user", "B").success
+    assert file.read_text() == "A\nB\n"
+
+
+@pytest.mark.contract("E10", "E6")
 def test_after_a_change_of_name_the_new_one_is_the_documents(editor: PluginNeovim, folder: Path) -> None:
     file, other = opened(editor, folder), folder / "other name.txt"
     editor.type("Gox<Esc>")

@@ -8,6 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from openbuffer.bridge import protocol
+from openbuffer.bridge.protocol import PROTOCOL_VERSION
+from openbuffer.editor_access import client_requests
+from openbuffer.editor_access.client_requests import ClientCapabilities
 
 from .neovim import require_nvim, wait_for
 from .nvim_client import PLUGIN, PluginNeovim
@@ -45,6 +49,19 @@ def test_the_help_is_as_the_annotations_are_now() -> None:
     assert "{{" not in kept
     prose = [line for line in kept.splitlines() if not line.startswith("    ")]
     assert [line for line in prose if len(line) > 79] == []
+
+
+def test_the_plugin_speaks_the_protocol_of_the_server(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    with PluginNeovim(tmp_path / "home", tmp_path / "work", server=None) as editor:
+        editor.lua("vim.opt.runtimepath:append(...)", str(PLUGIN))
+        ours = editor.lua("return require('openbuffer.protocol')")
+    assert ours["CAPABILITIES"] == {
+        name: PROTOCOL_VERSION if name == "protocolVersion" else True for name in ClientCapabilities.__annotations__
+    }
+    methods = {name: value for name, value in ours.items() if isinstance(value, str)}
+    theirs = {**vars(client_requests), **vars(protocol)}
+    assert {name: theirs[name] for name in methods} == methods
 
 
 def test_help_is_found_and_names_every_command(tmp_path: Path) -> None:

@@ -175,6 +175,9 @@ end
 function M.call(name, arguments, done)
   local params = { name = name, arguments = object(arguments) }
   return request(protocol.CALL_TOOL, params, name, function(failed, result)
+    if result and result.toolsChanged then
+      M.forget_tools()
+    end
     if result then
       pcall(note_change, result, arguments or {})
     end
@@ -195,6 +198,12 @@ function M.tools(done)
     end
     done(failed, result and result.tools)
   end)
+end
+
+--- There are others now; `User OpenbufferToolsChanged` tells those who keep a list of their own.
+function M.forget_tools()
+  known_tools = {}
+  vim.api.nvim_exec_autocmds('User', { pattern = 'OpenbufferToolsChanged', modeline = false })
 end
 
 --- The tools as they were listed last.

@@ -42,6 +42,9 @@ local function handlers()
     [protocol.REQUEST_PERMISSION] = lazily('openbuffer.approvals', 'request', refused),
     [protocol.ASK_USER] = lazily('openbuffer.questions', 'ask', refused),
     [protocol.WITHDRAW_DIALOG] = waiting.withdraw,
+    [protocol.TOOLS_CHANGED] = function()
+      require('openbuffer.calls').forget_tools()
+    end,
     ['window/showMessage'] = require('openbuffer.messages').show,
   }
 end

@@ -8,15 +8,16 @@ local M = {}
 
 ---@class openbuffer.DialogsConfig
 ---@field notify boolean say in the message area that there is a question
----@field select 'auto'|'ui'|'float' where questions with choices are answered: by |vim.ui.select()|, in the dialog itself, or by
----   vim.ui.select() exactly where a picker has taken its place
+---@field select 'auto'|'ui'|'float' where questions with choices are answered: "ui" is |vim.ui.select()|, "float" the dialog
+---   itself, "auto" vim.ui.select() where a picker has taken its place, else the dialog
 
 ---@class openbuffer.Config
 ---@field cmd? string[] the command that starts the server; nil: it is looked for, see |openbuffer-server|
 ---@field args string[] arguments of the server behind `serve`
 ---@field root? string|fun(buffer: integer): string? the workspace folder of a buffer; nil: the directory above it that has
 ---   `.git`, else the current directory if the file is below it
----@field workspace_trusted boolean|fun(root: string): boolean whether `settings` may loosen the rules of the user's configuration
+---@field workspace_trusted boolean|fun(root: string): boolean whether a workspace is trusted: where not, tools that have
+---   effects are withheld, and `settings` can only make the user's configuration stricter
 ---@field settings table settings of the server, with the keys of its configuration, such as
 ---   `{ sandbox = { enabled = true } }`
 ---@field attach fun(buffer: integer): boolean whether the server is told of a buffer of a file

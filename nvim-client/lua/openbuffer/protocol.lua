@@ -14,6 +14,7 @@ M.RELOAD_DOCUMENT = 'openbuffer/reloadDocument'
 M.WITHDRAW_DIALOG = 'openbuffer/withdrawDialog'
 M.REQUEST_PERMISSION = 'openbuffer/requestPermission'
 M.ASK_USER = 'openbuffer/askUser'
+M.TOOLS_CHANGED = 'openbuffer/toolsChanged'
 
 --- What is announced under `capabilities.experimental.openbuffer`.
 ---@type table<string, boolean|integer>
@@ -26,6 +27,7 @@ M.CAPABILITIES = {
   withdrawDialog = true,
   requestPermission = true,
   askUser = true,
+  toolsChanged = true,
 }
 
 ---@class openbuffer.DocumentState
