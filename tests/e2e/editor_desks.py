@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lsprotocol import types
@@ -231,6 +231,11 @@ async def preset_desk(preset: str, root: Path, server: Listening | None = None) 
         await client.shutdown_session()
     finally:
         await client.stop()
+        writer = client.protocol.writer
+        if isinstance(writer, asyncio.StreamWriter):  # over TCP pygls leaves it open, and the loop ends before it
+            writer.close()
+            with suppress(OSError):
+                await writer.wait_closed()
 
 
 @asynccontextmanager
