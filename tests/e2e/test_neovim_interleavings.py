@@ -29,7 +29,7 @@ import random
 import time
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
@@ -42,6 +42,9 @@ from .neovim_wishes import Wish, plain_bytes, some_edit, some_text, some_write
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+NeovimT = TypeVar("NeovimT", bound=Neovim)
+RecordedNeovimT = TypeVar("RecordedNeovimT", bound=RecordedNeovim)
+
 pytestmark = [pytest.mark.editor, pytest.mark.contract("B4", "E1", "E7", "E8", "E11", "E12")]
 
 INTERLEAVINGS = 1000
@@ -53,18 +56,26 @@ SETTINGS = list(itertools.product((10, 150), ("utf-8", "utf-16", "utf-32")))
 
 @pytest.fixture(scope="module")
 def editors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[int], RecordedNeovim]]:
-    started: dict[int, RecordedNeovim] = {}
+    yield from editors_by_setting(tmp_path_factory, Neovim, RecordedNeovim)
 
-    def editor(number: int) -> RecordedNeovim:
+
+def editors_by_setting(
+    tmp_path_factory: pytest.TempPathFactory,
+    start: Callable[..., NeovimT],
+    record: Callable[[NeovimT], RecordedNeovimT],
+) -> Iterator[Callable[[int], RecordedNeovimT]]:
+    """Gives the editor of each of the ``SETTINGS``, started when it is first asked for and anew once it has ended."""
+    started: dict[int, RecordedNeovimT] = {}
+
+    def editor(number: int) -> RecordedNeovimT:
         known = started.get(number)
         if known is None or known.editor.process.poll() is not None:
             debounce, encoding = SETTINGS[number]
             directory = tmp_path_factory.mktemp("nvim")
             (directory / "work").mkdir()
-            fresh = Neovim(
-                directory / "home", directory / "work", encodings=(encoding,), debounce_text_changes=debounce
-            )
-            known = started[number] = RecordedNeovim(fresh.__enter__())
+            fresh = start(directory / "home", directory / "work", encodings=(encoding,), debounce_text_changes=debounce)
+            fresh.__enter__()
+            known = started[number] = record(fresh)
         return known
 
     yield editor
@@ -78,17 +89,21 @@ def test_nothing_is_lost_or_misreported_in_a_random_history(
     editors: Callable[[int], RecordedNeovim], seed: int, record_property: Callable[[str, object], None]
 ) -> None:
     recorded = editors(seed % len(SETTINGS))
-    history = History(recorded, recorded.editor.root / f"seed{seed}", seed)
+    play(History(recorded, recorded.editor.root / f"seed{seed}", seed), record_property)
+    recorded.editor.wipe_all()
+
+
+def play(history: History, record_property: Callable[[str, object], None]) -> None:
+    """Run it. An editor in which something went wrong is ended: the next history starts with another."""
     try:
         history.run()
     except BaseException:
-        recorded.editor.kill()  # whatever state it is in, the next history starts with another
-        recorded.editor.close()
+        history.editor.kill()
+        history.editor.close()
         raise
     finally:
         for name, count in history.counts.items():
             record_property(name, count)
-    recorded.editor.wipe_all()
 
 
 class History:

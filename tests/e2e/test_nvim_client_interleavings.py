@@ -14,11 +14,10 @@ import pytest
 from .neovim_judgement import Story
 from .neovim_recorder import RecordedNeovim
 from .nvim_client import PluginNeovim
-from .test_neovim_interleavings import SETTINGS, History
+from .test_neovim_interleavings import SETTINGS, History, editors_by_setting, play
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from .neovim_wishes import Wish
 
@@ -78,24 +77,7 @@ class PluginHistory(History):
 
 @pytest.fixture(scope="module")
 def editors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[int], RecordedPlugin]]:
-    started: dict[int, RecordedPlugin] = {}
-
-    def editor(number: int) -> RecordedPlugin:
-        known = started.get(number)
-        if known is None or known.editor.process.poll() is not None:
-            debounce, encoding = SETTINGS[number]
-            directory = tmp_path_factory.mktemp("nvim")
-            (directory / "work").mkdir()
-            fresh = PluginNeovim(
-                directory / "home", directory / "work", encodings=(encoding,), debounce_text_changes=debounce
-            )
-            fresh.__enter__()
-            known = started[number] = RecordedPlugin(fresh)
-        return known
-
-    yield editor
-    for known in started.values():
-        known.editor.close()
+    yield from editors_by_setting(tmp_path_factory, PluginNeovim, RecordedPlugin)
 
 
 @pytest.mark.timeout(180)
@@ -104,16 +86,7 @@ def test_nothing_is_lost_or_misreported_in_a_random_history_with_the_plugin(
     editors: Callable[[int], RecordedPlugin], seed: int, record_property: Callable[[str, object], None]
 ) -> None:
     recorded = editors(seed % len(SETTINGS))
-    folder: Path = recorded.editor.root / f"seed{seed}"
-    history = PluginHistory(recorded, folder, seed)
-    try:
-        history.run()
-    except BaseException:
-        recorded.editor.kill()  # whatever state it is in, the next history starts with another
-        recorded.editor.close()
-        raise
-    finally:
-        for name, count in history.counts.items():
-            record_property(name, count)
+    history = PluginHistory(recorded, recorded.editor.root / f"seed{seed}", seed)
+    play(history, record_property)
     recorded.type("<C-Bslash><C-n>", history.dice)  # whatever prompt its user left
     recorded.editor.wipe_all()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -14,6 +13,8 @@ from openbuffer.tools.adapters.tree_sitter_parser import TreeSitterParser
 from openbuffer.tools.contract import CancellationToken
 from openbuffer.tools.errors import ToolCancelledError
 from openbuffer.tools.retrieval.port import Parsed, SourceText
+
+from .retrieval_desk import children
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,14 +61,6 @@ def parse(parser: TreeSitterParser, sources: list[SourceText]) -> dict[str, Pars
     found = list(parser.parse(sources, CancellationToken()))
     assert [each.path for each in found] == [source.path for source in sources]
     return {each.path: each for each in found}
-
-
-def children() -> set[str]:
-    found: set[str] = set()
-    for thread in os.listdir("/proc/self/task"):
-        with open(f"/proc/self/task/{thread}/children", encoding="ascii") as file:
-            found |= set(file.read().split())
-    return found
 
 
 @pytest.mark.contract("W5")

@@ -11,6 +11,8 @@ from openbuffer.bridge import retrieval
 from openbuffer.bridge.assembly import assemble
 from openbuffer.bridge.retrieval import session_retrieval
 
+from .retrieval_desk import children
+
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -22,14 +24,6 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (root / "shop.py").write_text("class Cart:\n    def total(self): ...\n")
     (root / "secret.py").write_text("class CartKey: ...\n")
     return root
-
-
-def children() -> set[str]:
-    found: set[str] = set()
-    for thread in os.listdir("/proc/self/task"):
-        with open(f"/proc/self/task/{thread}/children", encoding="ascii") as file:
-            found |= set(file.read().split())
-    return found
 
 
 @pytest.mark.contract("W5")

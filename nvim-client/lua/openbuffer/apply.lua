@@ -24,7 +24,7 @@ end
 ---@param buffer integer
 ---@param params openbuffer.ApplyEditParams|openbuffer.SaveDocumentParams
 ---@return string?
-function M.moved(client, buffer, params)
+local function moved(client, buffer, params)
   if waiting.is_withdrawn(params.dialogId) then
     return 'the request was withdrawn'
   end
@@ -42,7 +42,7 @@ end
 ---@param uri string
 ---@param why string? why it was not done
 ---@return openbuffer.DocumentActionResult
-function M.result(client, uri, why)
+local function result(client, uri, why)
   return { done = why == nil, reason = why, document = documents.state_of(client, uri) }
 end
 
@@ -119,10 +119,7 @@ end
 ---@param params openbuffer.ApplyEditParams
 ---@return string? why not
 local function attempt(client, buffer, params)
-  if not vim.api.nvim_buf_is_loaded(buffer) then
-    return 'the document was closed'
-  end
-  local why = M.moved(client, buffer, params) or buffers.objection(buffer)
+  local why = buffers.objection(buffer)
   if why then
     return why
   end
@@ -156,20 +153,34 @@ local function attempt(client, buffer, params)
   return nil
 end
 
+--- Do what a request asks for if its document is still the one that it is for, and answer with how it is then.
+---@param client vim.lsp.Client
+---@param params openbuffer.ApplyEditParams|openbuffer.SaveDocumentParams
+---@param act fun(buffer: integer): string? tells why not
+---@return openbuffer.DocumentActionResult
+function M.acted(client, params, act)
+  local uri = params.textDocument.uri
+  local buffer = documents.find(client, uri)
+  if not buffer then
+    return result(client, uri, 'the document is not open')
+  end
+  local why = buffers.when_unlocked(function()
+    if not vim.api.nvim_buf_is_loaded(buffer) then
+      return 'the document was closed'
+    end
+    return moved(client, buffer, params) or act(buffer)
+  end)
+  return result(client, uri, why)
+end
+
 --- Answer `openbuffer/applyEdit`.
 ---@param client vim.lsp.Client
 ---@param params openbuffer.ApplyEditParams
 ---@return openbuffer.DocumentActionResult
 function M.apply(client, params)
-  local uri = params.textDocument.uri
-  local buffer = documents.find(client, uri)
-  if not buffer then
-    return M.result(client, uri, 'the document is not open')
-  end
-  local why = buffers.when_unlocked(function()
+  return M.acted(client, params, function(buffer)
     return attempt(client, buffer, params)
   end)
-  return M.result(client, uri, why)
 end
 
 return M

@@ -1,7 +1,6 @@
 --- `openbuffer/saveDocument` and `openbuffer/reloadDocument`: from a buffer to its file and back.
 local apply = require('openbuffer.apply')
 local buffers = require('openbuffer.buffers')
-local documents = require('openbuffer.documents')
 
 local M = {}
 
@@ -50,18 +49,9 @@ end
 ---@param act fun(buffer: integer): string?
 ---@return openbuffer.DocumentActionResult
 local function acted(client, params, act)
-  local uri = params.textDocument.uri
-  local buffer = documents.find(client, uri)
-  if not buffer then
-    return apply.result(client, uri, 'the document is not open')
-  end
-  local why = buffers.when_unlocked(function()
-    if not vim.api.nvim_buf_is_loaded(buffer) then
-      return 'the document was closed'
-    end
-    return apply.moved(client, buffer, params) or disk_objection(buffer, params.diskHash) or act(buffer)
+  return apply.acted(client, params, function(buffer)
+    return disk_objection(buffer, params.diskHash) or act(buffer)
   end)
-  return apply.result(client, uri, why)
 end
 
 --- `write!`, because a plain one asks where the file has another time stamp; that it has the right bytes is known.
