@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -123,6 +126,13 @@ class PluginNeovim(Neovim):
         except AssertionError:
             raise AssertionError(f"{text!r} is not on the screen:\n{seen}\n{self.log()}") from None
         return seen
+
+
+@contextmanager
+def short_directory() -> Iterator[Path]:
+    """A directory whose path is short whatever the tests are run by: screens that show it are then the same."""
+    with tempfile.TemporaryDirectory(prefix="ob-", dir="/tmp") as directory:
+        yield Path(os.path.realpath(directory))
 
 
 def plugin_editor_in(directory: Path, **more: Any) -> Iterator[PluginNeovim]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from .neovim import Call, folder_in, wait_for
-from .nvim_client import PluginNeovim, plugin_editor_in
+from .nvim_client import PluginNeovim, plugin_editor_in, short_directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,10 +20,10 @@ CONFIG = '[permissions]\ndefault = { FILE_WRITE = "ask", SHELL = "ask" }\n'
 
 
 @pytest.fixture(scope="module")
-def editor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PluginNeovim]:
-    directory = tmp_path_factory.mktemp("nvim")
-    (directory / "config.toml").write_text(CONFIG)
-    yield from plugin_editor_in(directory, arguments=("--config", str(directory / "config.toml")))
+def editor() -> Iterator[PluginNeovim]:
+    with short_directory() as directory:
+        (directory / "config.toml").write_text(CONFIG)
+        yield from plugin_editor_in(directory, arguments=("--config", str(directory / "config.toml")))
 
 
 @pytest.fixture
