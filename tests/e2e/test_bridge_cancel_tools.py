@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import random
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -152,8 +152,8 @@ def arguments_of(name: str, port: int) -> dict[str, Any]:
 
 def logged(place: Place) -> list[tuple[str, str, list[str]]]:
     """Of every call, the first one first: its tool, its outcome, and the kinds of its events."""
-    reader = LogReader(str(place.state / "log"))
-    calls = sorted(reader.calls(), key=lambda call: call.number)
+    with closing(LogReader(str(place.state / "log"))) as reader:
+        calls = sorted(reader.calls(), key=lambda call: call.number)
     return [(call.tool, call.outcome, [type(e.event).__name__ for e in call.events]) for call in calls]
 
 
@@ -263,6 +263,6 @@ async def test_whenever_a_call_is_cancelled_its_answer_the_log_and_the_disk_agre
 
 def _intended(place: Place) -> set[str]:
     """Paths and last words of commands that were about to be made, by the log."""
-    reader = LogReader(str(place.state / "log"))
-    targets = [target for call in reader.calls() if call.intent is not None for target in call.targets]
+    with closing(LogReader(str(place.state / "log"))) as reader:
+        targets = [target for call in reader.calls() if call.intent is not None for target in call.targets]
     return {target.subject.removeprefix("touch ") for target in targets}

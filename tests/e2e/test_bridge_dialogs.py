@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -64,7 +64,8 @@ def begin(client: RawClient, **arguments: str) -> int:
 
 def steps(place: Place) -> list[str]:
     """What the log tells of the session's first call, event by event."""
-    (call,) = LogReader(str(place.state / "log")).call("1")
+    with closing(LogReader(str(place.state / "log"))) as reader:
+        (call,) = reader.call("1")
     return [type(event.event).__name__ for event in call.events]
 
 

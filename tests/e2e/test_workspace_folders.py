@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -108,7 +108,8 @@ async def test_calls_have_the_folders_that_are_open_when_they_begin_and_the_sess
         assert words(await client.call("Grep", {"pattern": "text of"})).count("text of") == 1
         assert count(client, CHANGED) == 2
         assert told(client) == []
-    calls = list(LogReader(str(place.state / "log")).calls())
+    with closing(LogReader(str(place.state / "log"))) as reader:
+        calls = list(reader.calls())
     assert len({call.session.number for call in calls}) == 1
     session = calls[0].session
     assert session.roots == (str(one),)
@@ -299,5 +300,6 @@ async def test_in_a_workspace_that_is_not_trusted_there_is_nothing_with_effects_
         client.notify("openbuffer/didChangeWorkspaceTrust", {"trusted": False})
         assert "WorkspaceUntrustedError" in words(await client.call("Delete", {"filePath": "b.txt"}))
         assert count(client, CHANGED) == 2
-    rejected = [call.tool for call in LogReader(str(place.state / "log")).calls() if call.outcome == "rejected"]
+    with closing(LogReader(str(place.state / "log"))) as reader:
+        rejected = [call.tool for call in reader.calls() if call.outcome == "rejected"]
     assert rejected == ["Delete", "Bash", "Bash", "Write"], "what was withheld is on record"
