@@ -23,8 +23,10 @@ from typing import TYPE_CHECKING, Any
 import pynvim
 import pytest
 
+from ..processes import children_of
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
 SERVER = (sys.executable, "-P", "-m", "openbuffer.bridge", "serve")
 DEADLINE_S = 30.0
@@ -393,21 +395,7 @@ def require_nvim() -> str:
     return binary
 
 
-def children_of(pid: int) -> list[int]:
-    """The processes that a process has started and that are still there."""
-    try:
-        tasks = list(Path(f"/proc/{pid}/task").iterdir())
-        return [int(child) for task in tasks for child in (task / "children").read_text().split()]
-    except FileNotFoundError:
-        return []
-
-
-def descendants_of(pid: int) -> list[int]:
-    found = children_of(pid)
-    return found + [below for child in found for below in descendants_of(child)]
-
-
-def wait_until_gone(pids: list[int], timeout_s: float) -> list[int]:
+def wait_until_gone(pids: Collection[int], timeout_s: float) -> list[int]:
     """Wait for processes to end; those that are left at the deadline are returned."""
     deadline = time.monotonic() + timeout_s
     left = list(pids)

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .neovim import descendants_of, wait_until_gone
+from ..processes import descendants_of
+from .neovim import wait_until_gone
 from .raw_client import DEADLINE_S, SERVER
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from .neovim import Neovim, descendants_of, wait_until_gone
+from ..processes import descendants_of
+from .neovim import Neovim, wait_until_gone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .neovim import SERVER, Neovim, descendants_of, folder_in, wait_for, wait_until_gone
+from ..processes import descendants_of
+from .neovim import SERVER, Neovim, folder_in, wait_for, wait_until_gone
 from .nvim_client import PLUGIN, PluginNeovim, plugin_editor_in, short_directory
 
 if TYPE_CHECKING:

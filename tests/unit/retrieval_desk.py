@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -120,12 +119,3 @@ def toy_texts(draw: st.DrawFn) -> str:
 
 CODE_BASES = st.dictionaries(PATHS, toy_texts(), max_size=6)
 """Few names and few files, so that they refer to each other in many ways."""
-
-
-def children() -> set[str]:
-    """The processes that this one has started and that are still there."""
-    found: set[str] = set()
-    for thread in os.listdir("/proc/self/task"):
-        with open(f"/proc/self/task/{thread}/children", encoding="ascii") as file:
-            found |= set(file.read().split())
-    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -14,7 +15,7 @@ from openbuffer.tools.contract import CancellationToken
 from openbuffer.tools.errors import ToolCancelledError
 from openbuffer.tools.retrieval.port import Parsed, SourceText
 
-from .retrieval_desk import children
+from ..processes import children_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,16 +92,16 @@ def test_after_some_hangs_batches_with_further_ones_are_not_tried(
 @pytest.mark.contract("W5", "T6")
 def test_a_cancelled_parse_has_really_stopped(trapped: TreeSitterParser) -> None:
     token = CancellationToken()
-    before = children()
+    before = children_of(os.getpid())
     with ThreadPoolExecutor(1) as pool:
         parsing = pool.submit(lambda: list(trapped.parse(python(a="HANG", b="HANG"), token)))
-        while children() == before:
+        while children_of(os.getpid()) == before:
             assert not parsing.done()
             time.sleep(0.01)
         token.cancel()
         with pytest.raises(ToolCancelledError, match="cancelled, and stopped"):
             parsing.result(10)
-    assert children() == before
+    assert children_of(os.getpid()) == before
 
 
 @pytest.mark.contract("W5")
@@ -117,9 +118,9 @@ def test_an_iteration_that_is_left_leaves_nothing_behind(parser: TreeSitterParse
     parsing = parser.parse(sources, CancellationToken())
     assert next(parsing).path == "0.py"
     parsing.close()  # type: ignore[attr-defined]
-    before = children()
+    before = children_of(os.getpid())
     parser.close()
-    assert len(before) > len(children())
+    assert len(before) > len(children_of(os.getpid()))
 
 
 MEBI = 1024 * 1024

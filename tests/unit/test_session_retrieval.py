@@ -11,7 +11,7 @@ from openbuffer.bridge import retrieval
 from openbuffer.bridge.assembly import assemble
 from openbuffer.bridge.retrieval import session_retrieval
 
-from .retrieval_desk import children
+from ..processes import children_of
 
 
 @pytest.fixture
@@ -30,14 +30,14 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 async def test_a_session_maps_its_roots_keeps_the_index_in_its_state_and_leaves_no_process(
     root: Path, tmp_path: Path
 ) -> None:
-    before = children()
+    before = children_of(os.getpid())
     with ExitStack() as ending:
         executor = assemble([root], ending=ending).executor()
         result = await executor.call("CodebaseRetrieval", {"query": "cart"})
         assert result.invocation is not None
         assert "shop.py:\n1 class Cart" in result.invocation.output
-        assert children() != before
-    assert children() == before
+        assert children_of(os.getpid()) != before
+    assert children_of(os.getpid()) == before
     (index,) = (tmp_path / "state/openbuffer/indexes").iterdir()
     assert index.stat().st_mode & 0o777 == 0o600
 
