@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
 import anyio
+from anyio.lowlevel import checkpoint
 from openbuffer.editor_access.client_requests import TOOLS_CHANGED
 from openbuffer.editor_access.errors import EditorAccessError
 from openbuffer.editor_access.lsp import LspEditor
@@ -47,6 +48,7 @@ class Session:
 
     ``let_go`` takes what ``create_executor`` made, once it is not used any more; ``tell`` a sentence for the user.
     ``settled`` is waited for before each call: it returns when the settings are known as far as they can be.
+    ``assembling`` is shared by the sessions of one loop: their tools are assembled one session after the other.
     """
 
     def __init__(
@@ -59,6 +61,7 @@ class Session:
         let_go: Callable[[ToolExecutor], None] = lambda _: None,
         tell: Callable[[str], None] = log.warning,
         settled: Callable[[], Awaitable[None]] | None = None,
+        assembling: anyio.Lock | None = None,
     ) -> None:
         self.facts = ClientFacts()
         self.editor: LspEditor | None = None
@@ -66,6 +69,7 @@ class Session:
         self._send_progress = send_progress
         self._saves = saves
         self._settled = settled
+        self._assembling = assembling
         self._client: LspClient | None = None
         self._disk = FolderDisk()
 
@@ -122,9 +126,16 @@ class Session:
                 self._saves.saved(document.path, document.text)
 
     async def ready(self) -> None:
-        """Wait until the settings are known as far as they can be; mostly they are, and that does not give way."""
+        """Wait until the settings are known as far as they can be; mostly they are, and that does not give way.
+
+        Nor does it once the tools are assembled. Before, of many sessions that begin at once one does so in each turn
+        of the loop, which comes to everything else in between.
+        """
         if self._settled is not None:
             await self._settled()
+        if self._assembling is not None and not self._tools.are_assembled:
+            async with self._assembling:
+                await checkpoint()
 
     def tools(self) -> Sequence[FunctionTool]:
         """The tools there are now; none without a workspace folder."""

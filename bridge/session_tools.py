@@ -108,6 +108,11 @@ class SessionTools:
         """Where the tools work; none where no folder is open."""
         return self._folders.roots()
 
+    @property
+    def are_assembled(self) -> bool:
+        """Whether the next call finds them as they have to be."""
+        return self._now is not None
+
     def tools(self) -> Sequence[FunctionTool]:
         """The tools there are now; none without a workspace folder.
 

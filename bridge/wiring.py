@@ -104,10 +104,12 @@ def wire(
     *,
     let_go: Callable[[ToolExecutor], None] = lambda _: None,
     tell: Callable[[str], None] = log.warning,
+    assembling: anyio.Lock | None = None,
 ) -> Session:
     """Give the protocol its handlers; returns the session behind them.
 
     ``let_go`` blocks, takes what ``create_executor`` made once it is not used any more, and runs in a thread.
+    ``assembling`` is for the session.
     """
 
     def client(facts: ClientFacts) -> EditorClient:
@@ -128,6 +130,7 @@ def wire(
         let_go=let_go_in_thread,
         tell=tell,
         settled=pull.settled,
+        assembling=assembling,
     )
     for method, handler in (
         (types.INITIALIZE, partial(initialize, session, watch_process, editor_settings, pull)),

@@ -28,6 +28,7 @@ from .errors import (
 )
 from .image import ImageContent
 from .limits import COMMIT_ATTEMPTS
+from .models import check_model_schema, model_parser, model_schema, refuse_no_model
 from .schema import ArgumentSchema, ToolSchema
 from .targets import (
     BeforeState,
@@ -71,8 +72,6 @@ __all__ = [
     "create_builtin_tool",
     "create_function_tool",
     "create_pydantic_tool",
-    "model_parser",
-    "model_schema",
     "only_observes",
 ]
 
@@ -438,9 +437,9 @@ def create_pydantic_tool(
     Raises:
         ToolDefinitionError: no model, or a name, description or schema that clients or the validator refuse.
     """
-    _refuse_no_model(name, model)
+    refuse_no_model(name, model)
     schema = ArgumentSchema(name, lambda: model_schema(model))
-    _check_model_schema(name, schema)
+    check_model_schema(name, schema)
     return _custom_tool(name, description, schema, model_parser(name, model), fn, capabilities, deferred)
 
 
@@ -470,55 +469,6 @@ def create_builtin_tool(
         declares_invocation=True,
         recorded_arguments=recorded_arguments,
     )
-
-
-def model_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """The model's JSON Schema with the root closed, unless the model says ``extra="allow"``."""
-    schema = model.model_json_schema(by_alias=True)
-    schema.pop("title", None)
-    schema.pop("description", None)  # the tool's description is the one text about it
-    if model.model_config.get("extra") != "allow":
-        schema["additionalProperties"] = False
-    return schema
-
-
-def model_parser(name: str, model: type[BaseModel]) -> Callable[[dict[str, Any]], BaseModel]:
-    """A parser into ``model``; rules that the schema cannot express end as ToolArgumentError too."""
-
-    def parse(arguments: dict[str, Any]) -> BaseModel:
-        from pydantic import ValidationError  # noqa: PLC0415  only when a call comes
-
-        try:
-            return model.model_validate(arguments)
-        except ValidationError as error:
-            details = "; ".join(
-                f"{'.'.join(str(step) for step in e['loc']) or 'arguments'}: {e['msg'].removeprefix('Value error, ')}"
-                for e in error.errors(include_url=False, include_input=False, include_context=False)[:5]
-            )
-            raise ToolArgumentError(f"{name}: {details}") from None
-
-    return parse
-
-
-def _refuse_no_model(name: str, model: object) -> None:
-    from pydantic import BaseModel  # noqa: PLC0415  start-up time
-
-    if isinstance(model, type) and issubclass(model, BaseModel):
-        return
-    what = f"an instance of {type(model).__name__}" if isinstance(model, BaseModel) else f"{model!r:.100}"
-    raise ToolDefinitionError(
-        f"{name}: expected is a pydantic model, which is a class derived from BaseModel, and not {what}; "
-        "create_function_tool takes a JSON Schema"
-    )
-
-
-def _check_model_schema(name: str, schema: ArgumentSchema) -> None:
-    from pydantic import PydanticUserError  # noqa: PLC0415  start-up time
-
-    try:
-        schema.check()
-    except PydanticUserError as error:  # a field without a JSON Schema, an annotation that is not known yet
-        raise ToolDefinitionError(f"{name}: the model has no JSON Schema: {error.message}") from None
 
 
 def _as_given(arguments: dict[str, Any]) -> dict[str, Any]:

@@ -56,7 +56,7 @@ async def serve_connections(
     lifetime = Lifetime(lambda: True)
     stopping = anyio.Event()
     code = 0
-    serve = partial(run_session, owns_process=False, stopping=stopping, **session_options)
+    serve = partial(run_session, owns_process=False, stopping=stopping, assembling=anyio.Lock(), **session_options)
     garbage = CollectedInQuiet()
     door = _Door(token, sessions_max, serve, garbage.ended)
     with ended_by_signals(asyncio.get_running_loop(), lifetime), garbage:

@@ -49,6 +49,7 @@ async def run_session(
     client_process: int | None = None,
     received: bytes = b"",
     stopping: anyio.Event | None = None,
+    assembling: anyio.Lock | None = None,
 ) -> int:
     """Serve one client until it leaves, dies or is given up; returns the exit code. Takes over the output descriptor.
 
@@ -56,7 +57,7 @@ async def run_session(
     the process with it where work does not stop. Without it several sessions may share a process, ``stopping`` ends
     them in good order, and this returns when all work of the session has stopped; its client is let go before.
     ``client_process`` is watched from the start, and not only when the client tells its number. ``received`` is what
-    was read of the input before.
+    was read of the input before. ``assembling`` is shared by the sessions of one loop.
     """
     protocol = create_protocol()
     lifetime = Lifetime(lambda: protocol.phase is Phase.SHUT_DOWN, owns_process=owns_process)
@@ -86,6 +87,7 @@ async def run_session(
                     settings,
                     let_go=builtin.let_go,
                     tell=tell,
+                    assembling=assembling,
                 )
                 if client_process is not None:
                     watch_process(client_process)
