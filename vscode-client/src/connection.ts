@@ -28,6 +28,8 @@ export interface ProblemAction {
 export interface Problem {
   readonly message: string;
   readonly actions: readonly ProblemAction[];
+  /** There is no server yet, which is no fault. */
+  readonly isOnlyMissing?: boolean;
 }
 
 /**
@@ -63,6 +65,8 @@ export interface Connection {
   handle<P, R>(method: string, handler: (params: P, token: CancellationToken) => Promise<R>): Disposable;
   /** Take a notification of the server; as many listeners as there are. */
   listen<P>(method: string, listener: (params: P) => void): Disposable;
+  /** Take the values of `$/progress` for a token of this client, until the server ends or it is disposed of. */
+  watchProgress(token: string, listener: (value: unknown) => void): Disposable;
 }
 
 export class NotConnectedError extends Error {
