@@ -32,8 +32,9 @@ class LogFile(logging.Handler):
     """One line per record, of mode 0600, at ``path``; older ones are ``path.1`` (the newest) and so on.
 
     Each record is one write at the end of the file, so that the lines of several servers do not mix. Whichever of them
-    finds it full renames it; the others notice and follow. A record that cannot be written is dropped: a log is no
-    reason to fail.
+    finds it full renames it; the others notice and follow. While it cannot be renamed, or another one is about to, it
+    grows to twice its size and no further. A record that cannot be written is dropped: a log is no reason to fail, or
+    to wait.
     """
 
     def __init__(
@@ -61,8 +62,8 @@ class LogFile(logging.Handler):
             line = self.format(record).encode("utf-8", "backslashreplace")
             if len(line) > LOG_FILE_LINE_MAX_BYTES:
                 line = line[:LOG_FILE_LINE_MAX_BYTES] + b" ..."
-            self._follow()
-            os.write(self._fd, line + b"\n")
+            if self._has_room():
+                os.write(self._fd, line + b"\n")
 
     def close(self) -> None:
         """Close the file."""
@@ -77,20 +78,28 @@ class LogFile(logging.Handler):
             raise OSError(0, "it is no regular file")
         return descriptor
 
-    def _follow(self) -> None:
-        """Have the file that is at the path now, with room in it."""
+    def _has_room(self) -> bool:
+        """Have the file that is at the path now; whether it takes one more record."""
         if not self._is_at_path():
             self._open_again()
-        if os.fstat(self._fd).st_size < self._max_bytes:
-            return
-        # The lock is on the full file itself: whoever waits for it finds another one at the path afterwards.
-        fcntl.flock(self._fd, fcntl.LOCK_EX)
-        if self._is_at_path():
-            for number in range(self._kept - 1, 0, -1):
-                with suppress(FileNotFoundError):
-                    os.replace(f"{self._path}.{number}", f"{self._path}.{number + 1}")
-            os.replace(self._path, f"{self._path}.1")
-        self._open_again()
+        if os.fstat(self._fd).st_size >= self._max_bytes:
+            with suppress(OSError):
+                self._rotate()
+        return os.fstat(self._fd).st_size < 2 * self._max_bytes
+
+    def _rotate(self) -> None:
+        # The lock is on the full file itself. It is not waited for: a server that was stopped while it holds it would
+        # stop all others, whose event loops log.
+        fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        try:
+            if self._is_at_path():
+                for number in range(self._kept - 1, 0, -1):
+                    with suppress(FileNotFoundError):
+                        os.replace(f"{self._path}.{number}", f"{self._path}.{number + 1}")
+                os.replace(self._path, f"{self._path}.1")
+            self._open_again()
+        finally:
+            fcntl.flock(self._fd, fcntl.LOCK_UN)
 
     def _is_at_path(self) -> bool:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import logging
 import os
 import stat
@@ -71,6 +72,39 @@ def test_several_servers_share_a_file_and_lose_no_line(path: Path) -> None:
     told = sorted(tuple(line.rpartition(": ")[2].split()) for line in lines)
     assert told == sorted((name, str(number), "end") for name in "abc" for number in range(1000))
     assert len(os.listdir(path.parent)) > 3
+
+
+@pytest.mark.contract("B3")
+def test_a_full_file_that_another_server_holds_holds_nobody_up_and_does_not_grow_without_end(
+    log: LogFile, path: Path
+) -> None:
+    with path.open("rb") as other:  # a server that was stopped while it renamed the file
+        fcntl.flock(other, fcntl.LOCK_EX)
+        for number in range(200):
+            log.emit(record(f"line {number} {'x' * 50}"))
+        assert os.listdir(path.parent) == ["server.log"]
+        assert 2_000 < path.stat().st_size < 4_200
+    log.emit(record("free again"))
+    assert path.read_text().endswith(": free again\n")
+    assert len(path.read_text().splitlines()) == 1
+
+
+@pytest.mark.contract("B3")
+def test_a_server_that_cannot_rename_a_full_file_holds_no_other_up(
+    log: LogFile, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise PermissionError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", refused)
+        for number in range(200):
+            log.emit(record(f"line {number} {'x' * 50}"))
+    assert 2_000 < path.stat().st_size < 4_200
+    with path.open("rb") as other:
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises where the first one still has it
+    log.emit(record("one that can"))
+    assert path.read_text().endswith(": one that can\n")
 
 
 @pytest.mark.contract("B3")
