@@ -297,10 +297,14 @@ class BridgeProtocol(LanguageServerProtocol):
             await self._answered.wait()
 
     def connection_lost(self) -> None:
-        """Nothing comes any more: whoever waits for the client is told."""
+        """Nothing comes any more: whoever waits for the client is told.
+
+        What it was asked is withdrawn: it may be there still, where a signal ended the server, with a dialog open.
+        """
         self.phase = Phase.ENDED
-        for future in list(self._request_futures.values()):
+        for request_id, future in list(self._request_futures.items()):
             if not future.done():
+                self.send_notification(types.CANCEL_REQUEST, {"id": request_id})
                 future.set_exception(ConnectionLostError("the connection to the client was lost"))
         self._request_futures.clear()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from contextlib import asynccontextmanager, closing
 from typing import TYPE_CHECKING, Any
 
@@ -186,6 +187,28 @@ async def test_a_session_that_ends_while_somebody_is_asked_has_done_nothing(plac
             assert await client.exit_code() == 1
     assert (place.root / "a.txt").read_text() == "one\n"
     assert steps(place) == ["ApprovalAsked", "ApprovalAnswered", "ToolRejected"]
+
+
+@pytest.mark.contract("B2", "B3")
+@pytest.mark.parametrize("method", [SHOW, "openbuffer/requestPermission"])
+async def test_a_server_that_is_ended_by_a_signal_withdraws_the_dialog_that_is_open(place: Place, method: str) -> None:
+    rich = {"protocolVersion": 1, "requestPermission": method != SHOW, "withdrawDialog": True}
+    async with RawClient.start(cwd=place.root, env=place.variables) as client:
+        await client.initialize(place.root, capabilities={"experimental": {"openbuffer": rich}})
+        client.on_request[method] = lambda _params: LATER
+        call = begin(client)
+        asked = await client.expect(lambda m: m.get("method") == method)
+        client.process.send_signal(signal.SIGTERM)
+        assert await client.exit_code() == 143
+        await client.drained()
+    after = [m for m in client.received[client.received.index(asked) + 1 :] if m.get("method") != "window/logMessage"]
+    dialog_id = asked["params"].get("dialogId")
+    closed = [{"method": "openbuffer/withdrawDialog", "params": {"dialogId": dialog_id}}] if dialog_id else []
+    assert [{name: m[name] for name in ("method", "params")} for m in after[:-1]] == [
+        {"method": "$/cancelRequest", "params": {"id": asked["id"]}},
+        *closed,
+    ]
+    assert (after[-1]["id"], after[-1]["error"]["code"]) == (call, -32800)
 
 
 @pytest.mark.contract("X4", "B2")
