@@ -30,7 +30,7 @@ def steps(pytest_arguments: list[str]) -> list[list[str]]:
         [str(bin_dir / "ruff"), "format", "--check", "."],
         [str(bin_dir / "pyright"), "--pythonpath", sys.executable],
         [str(bin_dir / "lint-imports"), "--no-cache"],
-        [sys.executable, "-m", "pytest", *(pytest_arguments or ["-n", "2", "-q"])],
+        [sys.executable, str(ROOT / "tests" / "steady.py"), *(pytest_arguments or ["-n", "2", "-q"])],
     ]
 
 

@@ -31,7 +31,15 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--failures", metavar="FILE", type=Path, help="write the tests that failed there, one in a line")
     parser.addoption("--slow", action="store_true", help="run the long modes of fuzz, races, interleavings")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    file = config.getoption("--failures")
+    if file is not None:
+        reports = [report for outcome in ("failed", "error") for report in terminalreporter.stats.get(outcome, ())]
+        file.write_text("".join(f"{each}\n" for each in dict.fromkeys(report.nodeid for report in reports)))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
