@@ -4,7 +4,8 @@ import type { ProblemAction } from "../connection";
 import type { SyncedDocuments } from "../documents/synced";
 import { TRUST_CHANGED } from "../protocol";
 import { serverKeys, serverSettings } from "../settings";
-import { findServer } from "./find";
+import type { ProgramPlace } from "../views/program";
+import { type FoundServer, findServer } from "./find";
 import { notFound } from "./problems";
 import { environmentOf } from "./process";
 import type { Launch } from "./session";
@@ -16,6 +17,10 @@ export interface Server extends Disposable {
   readonly connection: Supervisor;
   /** The documents of the run that goes on now. */
   synced(): SyncedDocuments | undefined;
+  /** Where its program is, also while it does not run. */
+  readonly program: ProgramPlace;
+  /** The server's settings, as they are set now. */
+  settings(): Record<string, unknown>;
 }
 
 export function registerServer(context: ExtensionContext, channel: LogOutputChannel): Server {
@@ -62,6 +67,11 @@ export function registerServer(context: ExtensionContext, channel: LogOutputChan
   return {
     connection,
     synced: () => synced,
+    program: {
+      command: async () => connection.server?.command ?? (await locate(context)).command,
+      environment,
+    },
+    settings: () => serverSettings(serverKeys(contributedSettings(context)), setByUser),
     dispose: () => subscriptions.dispose(),
   };
 }
@@ -72,38 +82,49 @@ function launcher(
   setSynced: (documents: SyncedDocuments) => void,
 ): Launch {
   return async (inbox, signal) => {
-    const settings = workspace.getConfiguration("openbuffer.server");
-    const environment = environmentOf(process.env, settings.get<Record<string, string | null>>("environment", {}));
-    const { privateEnvironments } = await import("./install");
-    const own = await privateEnvironments(context);
-    const found = await findServer({
-      setting: settings.get("command"),
-      arguments: settings.get<string[]>("arguments", []),
-      path: environment.PATH ?? "",
-      excluded: excluded(),
-      own: own?.program ?? "",
-      interpreters: async () => {
-        if (!settings.get("usePythonEnvironment", true)) {
-          return [];
-        }
-        const { activeInterpreters } = await import("./python");
-        return activeInterpreters(workspace.isTrusted, environment);
-      },
-    });
-    if (found === undefined) {
-      throw notFound((await own?.hasOlder()) === true);
-    }
+    const found = await locate(context);
     const { startSession } = await import("../client");
     const keys = serverKeys(contributedSettings(context));
     const clientContext = {
       channel,
-      environment,
+      environment: environment(),
       isTrusted: () => workspace.isTrusted,
       settings: () => serverSettings(keys, setByUser),
       synced: setSynced,
     };
     return startSession(found, inbox, clientContext, signal);
   };
+}
+
+/** Find the server; rejects with a problem where there is none. */
+async function locate(context: ExtensionContext): Promise<FoundServer> {
+  const settings = workspace.getConfiguration("openbuffer.server");
+  const { privateEnvironments } = await import("./install");
+  const own = await privateEnvironments(context);
+  const found = await findServer({
+    setting: settings.get("command"),
+    arguments: settings.get<string[]>("arguments", []),
+    path: environment().PATH ?? "",
+    excluded: excluded(),
+    own: own?.program ?? "",
+    interpreters: async () => {
+      if (!settings.get("usePythonEnvironment", true)) {
+        return [];
+      }
+      const { activeInterpreters } = await import("./python");
+      return activeInterpreters(workspace.isTrusted, environment());
+    },
+  });
+  if (found === undefined) {
+    throw notFound((await own?.hasOlder()) === true);
+  }
+  return found;
+}
+
+/** The environment of the server's process, and of its program with other subcommands. */
+function environment(): NodeJS.ProcessEnv {
+  const further = workspace.getConfiguration("openbuffer.server").get<Record<string, string | null>>("environment", {});
+  return environmentOf(process.env, further);
 }
 
 /** Folders whose programs are not run. */

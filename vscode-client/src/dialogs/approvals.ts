@@ -1,0 +1,275 @@
+/**
+ * `openbuffer/requestPermission`: a change is shown in the diff editor, anything else as a page, and answered by buttons.
+ *
+ * Neither takes the cursor. Only what is clicked in a dialog, or typed after going into it, answers it.
+ */
+import * as vscode from "vscode";
+import type { RequestPermissionParams, RequestPermissionResult } from "../protocol";
+import { APPROVAL, closeTabsOf, type Pages, tabsOf } from "../views/pages";
+import { currentText } from "./currentText";
+import { type Choice, choicesOf, headline, isChangeAlone, nameOf, pageOf } from "./permission";
+import { label, plainLine } from "./plain";
+import { sidesOf } from "./proposal";
+import type { DialogQueue, Settle, Shown } from "./queue";
+import { Toast } from "./toast";
+import type { Typing } from "./typing";
+
+const DISMISSED: RequestPermissionResult = { outcome: "dismissed" };
+const TYPED_LATELY_MS = 8_000;
+
+export class Approvals implements vscode.Disposable, vscode.CodeLensProvider {
+  readonly #open = new Map<string, Approval>();
+  readonly #lensesChanged = new vscode.EventEmitter<void>();
+  readonly onDidChangeCodeLenses = this.#lensesChanged.event;
+  readonly #disposables: vscode.Disposable[];
+
+  constructor(
+    private readonly queue: DialogQueue,
+    private readonly pages: Pages,
+    private readonly typing: Typing,
+  ) {
+    const command = (name: string, act: (approval: Approval) => unknown) =>
+      vscode.commands.registerCommand(`openbuffer.approval.${name}`, (uri?: unknown) => this.#with(uri, act));
+    this.#disposables = [
+      this.#lensesChanged,
+      vscode.languages.registerCodeLensProvider({ scheme: APPROVAL }, this),
+      vscode.window.tabGroups.onDidChangeTabs(({ closed }) => {
+        if (closed.length > 0) {
+          // A tab that is moved to another group is closed there and opened here.
+          setTimeout(() => this.#dismissClosed(), 100);
+        }
+      }),
+      command("allow", (approval) => approval.answer({ outcome: "once" })),
+      command("deny", (approval) => approval.answer({ outcome: "no" })),
+      command("denyWithReason", (approval) => approval.denyWithReason()),
+      command("more", (approval) => approval.choose()),
+      command("always", (approval) => approval.choose(["session", "always"])),
+      command("dismiss", (approval) => approval.answer(DISMISSED)),
+      command("show", (approval) => approval.focus()),
+    ];
+  }
+
+  /** Ask the user. The answer is theirs; closing it is `dismissed`, and so is a request that was taken back. */
+  request(params: RequestPermissionParams, token: vscode.CancellationToken): Promise<RequestPermissionResult> {
+    return this.queue.ask(params.dialogId, DISMISSED, token, (settle) => {
+      const approval = new Approval(params, settle, this.pages, this.typing, (uris) => {
+        for (const uri of uris) {
+          this.#open.set(uri.toString(), approval);
+        }
+        this.#lensesChanged.fire();
+      });
+      return approval;
+    });
+  }
+
+  provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
+    const approval = this.#open.get(document.uri.toString());
+    if (!approval || approval.isOver) {
+      return [];
+    }
+    const top = new vscode.Range(0, 0, 0, 0);
+    const lens = (title: string, name: string) =>
+      new vscode.CodeLens(top, { title, command: `openbuffer.approval.${name}`, arguments: [document.uri] });
+    const lasting = approval.hasRules ? [lens("Allow for longer…", "always")] : [];
+    return [
+      lens("$(check) Allow once", "allow"),
+      ...lasting,
+      lens("$(close) Deny", "deny"),
+      lens("Deny with a reason…", "denyWithReason"),
+    ];
+  }
+
+  dispose(): void {
+    vscode.Disposable.from(...this.#disposables).dispose();
+  }
+
+  /** The approval that a button belongs to, else the one that is shown. */
+  #with(uri: unknown, act: (approval: Approval) => unknown): unknown {
+    const named = uri instanceof vscode.Uri ? uri.toString() : typeof uri === "string" ? uri : undefined;
+    const open = [...this.#open.values()].filter((approval) => !approval.isOver);
+    const approval = named === undefined ? open[0] : this.#open.get(named);
+    if (!approval || approval.isOver) {
+      void vscode.window.setStatusBarMessage("openbuffer: that is not asked any more", 5_000);
+      return undefined;
+    }
+    return act(approval);
+  }
+
+  #dismissClosed(): void {
+    for (const approval of new Set(this.#open.values())) {
+      if (!approval.isOver && approval.isShown && !approval.hasTab()) {
+        approval.answer(DISMISSED);
+      }
+    }
+    for (const [uri, approval] of this.#open) {
+      if (approval.isOver) {
+        this.#open.delete(uri);
+      }
+    }
+  }
+}
+
+/** One request while it is asked. */
+class Approval implements Shown {
+  readonly title: string;
+  isOver = false;
+  /** Its editor has been opened. */
+  isShown = false;
+  #uris: vscode.Uri[] = [];
+  #toast: Toast | undefined;
+  #picker: vscode.QuickPick<vscode.QuickPickItem> | vscode.InputBox | undefined;
+  #reveal: ((preserveFocus: boolean) => Thenable<unknown>) | undefined;
+
+  constructor(
+    private readonly params: RequestPermissionParams,
+    private readonly settle: Settle<RequestPermissionResult>,
+    private readonly pages: Pages,
+    private readonly typing: Typing,
+    private readonly opened: (uris: readonly vscode.Uri[]) => void,
+  ) {
+    this.title = headline(params);
+  }
+
+  get hasRules(): boolean {
+    return (this.params.rules ?? []).length > 0;
+  }
+
+  hasTab(): boolean {
+    return tabsOf(this.#uris).length > 0;
+  }
+
+  answer(result: RequestPermissionResult): void {
+    this.settle(result);
+  }
+
+  open(): void {
+    this.#toast = new Toast(`${this.title}?`, [
+      ["Allow once", "openbuffer.approval.allow"],
+      ["Deny", "openbuffer.approval.deny"],
+      ["More…", "openbuffer.approval.more"],
+      ["Show", "openbuffer.approval.show"],
+    ]);
+    this.#show().then(undefined, (error: unknown) => {
+      // Without its editor there are still the buttons of the notification; nothing is allowed by that.
+      void vscode.window.setStatusBarMessage(
+        `openbuffer: the change could not be shown: ${label(String(error), 200)}`,
+        10_000,
+      );
+    });
+  }
+
+  close(): void {
+    this.isOver = true;
+    this.#toast?.close();
+    this.#picker?.hide();
+    void this.#takeAway();
+  }
+
+  focus(): void {
+    void this.#reveal?.(false);
+  }
+
+  /** Let the user choose among all answers, with the rules that belong to them; closing that leaves it open. */
+  choose(only?: readonly string[]): void {
+    const choices = choicesOf(this.params).filter(({ outcome }) => !only || only.includes(outcome));
+    const picker = vscode.window.createQuickPick<vscode.QuickPickItem & { choice?: Choice }>();
+    this.#hold(picker);
+    picker.title = this.title;
+    picker.placeholder = "What may it do?";
+    picker.matchOnDetail = true;
+    picker.items = [
+      ...choices.map((choice) => ({ label: choice.title, detail: label(choice.detail, 600), choice })),
+      ...(only ? [] : [{ label: "Deny with a reason…", detail: "What you write is told to the agent." }]),
+    ];
+    picker.onDidAccept(() => {
+      const [item] = picker.selectedItems;
+      picker.hide();
+      if (item?.choice) {
+        this.answer({ outcome: item.choice.outcome });
+      } else if (item) {
+        this.denyWithReason();
+      }
+    });
+    picker.show();
+  }
+
+  denyWithReason(): void {
+    const box = vscode.window.createInputBox();
+    this.#hold(box);
+    box.title = this.title;
+    box.prompt = "Why not? The agent is told.";
+    box.onDidAccept(() => {
+      const reason = box.value.trim();
+      box.hide();
+      this.answer(reason ? { outcome: "no", reason } : { outcome: "no" });
+    });
+    box.show();
+  }
+
+  #hold(input: vscode.QuickPick<vscode.QuickPickItem> | vscode.InputBox): void {
+    this.#picker?.hide();
+    this.#picker = input;
+    input.ignoreFocusOut = true;
+    input.onDidHide(() => {
+      input.dispose();
+      if (this.#picker === input) {
+        this.#picker = undefined;
+      }
+    });
+  }
+
+  async #show(): Promise<void> {
+    const { change } = this.params;
+    const reveal = change && isChangeAlone(this.params) ? await this.#diff(change.path) : this.#page();
+    this.opened(this.#uris);
+    this.#reveal = (preserveFocus) =>
+      reveal({ preview: false, preserveFocus, viewColumn: this.#column(preserveFocus) });
+    if (this.isOver) {
+      return this.#takeAway();
+    }
+    await this.#reveal(true);
+    this.isShown = true;
+    if (this.isOver) {
+      await this.#takeAway();
+    }
+  }
+
+  /** What somebody types in is not covered; whoever comes to answer finds it where it is. */
+  #column(preserveFocus: boolean): vscode.ViewColumn {
+    const shown = tabsOf(this.#uris)[0]?.group.viewColumn;
+    if (shown !== undefined || !preserveFocus) {
+      return shown ?? vscode.ViewColumn.Active;
+    }
+    const wanted = vscode.workspace.getConfiguration("openbuffer").get<string>("dialogs.openBeside", "typing");
+    const isBeside = wanted === "always" || (wanted === "typing" && this.typing.within(TYPED_LATELY_MS));
+    return isBeside && vscode.window.activeTextEditor ? vscode.ViewColumn.Beside : vscode.ViewColumn.Active;
+  }
+
+  async #diff(path: string): Promise<(options: vscode.TextDocumentShowOptions) => Thenable<unknown>> {
+    const change = this.params.change;
+    const hunks = change?.hunks ?? [];
+    const text = change?.inSandbox ? undefined : change?.beforeBytes === null ? "" : await currentText(path);
+    const sides = sidesOf(text, hunks, change?.isWhole ?? false);
+    const name = plainLine(nameOf(path));
+    const before = this.pages.add(name, sides.before);
+    const after = this.pages.add(name, sides.after);
+    this.#uris = [before, after];
+    const title = sides.isWholeText ? this.title : `${this.title}, the places alone`;
+    return (options) => vscode.commands.executeCommand("vscode.diff", before, after, title, options);
+  }
+
+  #page(): (options: vscode.TextDocumentShowOptions) => Thenable<unknown> {
+    const text = `${pageOf(this.params).join("\n")}\n`;
+    const uri = this.pages.add(`${plainLine(this.params.tool)} asks${this.params.change ? ".diff" : ""}`, text);
+    this.#uris = [uri];
+    return (options) => vscode.window.showTextDocument(uri, options);
+  }
+
+  async #takeAway(): Promise<void> {
+    const uris = this.#uris;
+    await closeTabsOf(uris);
+    for (const uri of uris) {
+      this.pages.forget(uri);
+    }
+  }
+}

@@ -1,0 +1,28 @@
+/**
+ * A notification that can be taken away again, which those with buttons cannot: what it offers are links.
+ *
+ * The words come escaped; only the links are made here.
+ */
+import * as vscode from "vscode";
+
+export class Toast {
+  #close: () => void = () => undefined;
+
+  /** `links`: their words, and the command behind each. */
+  constructor(words: string, links: readonly (readonly [string, string])[]) {
+    const offered = links.map(([title, command]) => `[${title}](command:${command})`).join(" · ");
+    void vscode.window.withProgress(
+      { location: vscode.ProgressLocation.Notification, title: "openbuffer" },
+      (progress) => {
+        progress.report({ message: `${words} ${offered}` });
+        return new Promise<void>((resolve) => {
+          this.#close = resolve;
+        });
+      },
+    );
+  }
+
+  close(): void {
+    this.#close();
+  }
+}

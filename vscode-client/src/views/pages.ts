@@ -1,0 +1,71 @@
+/** Texts that are shown and belong to no file: the sides of a change, a permission, a call of the log. */
+import * as vscode from "vscode";
+
+/** Each kind has a scheme of its own, by which menus and code lenses tell them apart; none is told to the server. */
+export const APPROVAL = "openbuffer-approval";
+export const QUESTION = "openbuffer-question";
+export const LOG = "openbuffer-log";
+
+export class Pages implements vscode.TextDocumentContentProvider, vscode.Disposable {
+  readonly #texts = new Map<string, string>();
+  readonly #changed = new vscode.EventEmitter<vscode.Uri>();
+  readonly onDidChange = this.#changed.event;
+  readonly #registration: vscode.Disposable;
+  #count = 0;
+
+  constructor(readonly scheme: string) {
+    this.#registration = vscode.workspace.registerTextDocumentContentProvider(scheme, this);
+  }
+
+  /** Have a text under a new address; `name` is what its tab shows and what tells the language. */
+  add(name: string, text: string): vscode.Uri {
+    this.#count += 1;
+    const uri = vscode.Uri.from({ scheme: this.scheme, path: `/${this.#count}/${name.replace(/[\\/?#]/g, "_")}` });
+    this.#texts.set(uri.toString(), text);
+    return uri;
+  }
+
+  /** Have a text under this name; the one before under the same name is replaced, also where it is shown. */
+  set(name: string, text: string): vscode.Uri {
+    const uri = vscode.Uri.from({ scheme: this.scheme, path: `/${name.replace(/[\\?#]/g, "_")}` });
+    const isNew = !this.#texts.has(uri.toString());
+    this.#texts.set(uri.toString(), text);
+    if (!isNew) {
+      this.#changed.fire(uri);
+    }
+    return uri;
+  }
+
+  forget(uri: vscode.Uri): void {
+    this.#texts.delete(uri.toString());
+  }
+
+  provideTextDocumentContent(uri: vscode.Uri): string {
+    return this.#texts.get(uri.toString()) ?? "This is not shown any more.\n";
+  }
+
+  dispose(): void {
+    this.#registration.dispose();
+    this.#changed.dispose();
+  }
+}
+
+/** The tabs that show one of these texts, in whatever group. */
+export function tabsOf(uris: readonly vscode.Uri[]): vscode.Tab[] {
+  const wanted = new Set(uris.map(String));
+  return vscode.window.tabGroups.all
+    .flatMap((group) => group.tabs)
+    .filter(({ input }) => {
+      if (input instanceof vscode.TabInputTextDiff) {
+        return wanted.has(input.modified.toString()) || wanted.has(input.original.toString());
+      }
+      return input instanceof vscode.TabInputText && wanted.has(input.uri.toString());
+    });
+}
+
+export async function closeTabsOf(uris: readonly vscode.Uri[]): Promise<void> {
+  const tabs = tabsOf(uris);
+  if (tabs.length > 0) {
+    await vscode.window.tabGroups.close(tabs, true);
+  }
+}
