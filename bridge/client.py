@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import logging
 import math
 import os
 import sys
@@ -35,11 +36,13 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import anyio
 import anyio.lowlevel
 
+from . import client_messages
 from .client_errors import BridgeEndedError, BridgeError, BridgeRequestError, BridgeStartError, BridgeTimeoutError
 from .client_link import ServerLink, ServerProcess, ServerStream
+from .client_messages import NotLspError, id_in
 from .protocol import CALL_TOOL, LIST_TOOLS, TRUST_CHANGED
 from .tool_answer import ToolAnswer
-from .wire.framing import BadFrame, FrameReader
+from .wire.framing import FrameReader
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -66,6 +69,8 @@ __all__ = [
     "ToolAnswer",
 ]
 
+log = logging.getLogger(__name__)
+
 SERVER_COMMAND: Final = (sys.executable, "-P", "-m", "openbuffer.bridge", "serve")
 """The server of this very installation; ``-P`` keeps modules of the current directory out of it."""
 
@@ -81,11 +86,14 @@ A coroutine is cancelled when the server withdraws the request; what waits for a
 """
 
 NotificationHandler = Callable[[str, Any], None]
-"""Takes a notification of the server (method, params); must not block."""
+"""Takes a notification of the server (method, params); must not block. What it raises is logged, and no more."""
 
 
 ProgressHandler = Callable[[Mapping[str, Any]], None]
-"""Takes the value of each ``$/progress`` of a call: ``kind``, ``title``, ``message``, ``percentage``; never blocks."""
+"""Takes the value of each ``$/progress`` of a call: ``kind``, ``title``, ``message``, ``percentage``; never blocks.
+
+What it raises is logged, and no more.
+"""
 
 
 class BridgeClient:
@@ -145,8 +153,8 @@ class BridgeClient:
         self._tokens = itertools.count(1)
         self._carrying = anyio.CancelScope(shield=True)
         self._pending: dict[int, _Reply] = {}
-        self._progress: dict[str, ProgressHandler] = {}
-        self._answering: dict[int | str, anyio.CancelScope] = {}
+        self._progress: dict[int | str | None, ProgressHandler] = {}
+        self._answering: dict[int | str | None, anyio.CancelScope] = {}
         self._outgoing, self._frames = anyio.create_memory_object_stream[bytes](math.inf)
         self._ended: str | None = None
 
@@ -346,8 +354,11 @@ class BridgeClient:
         if reply.message is None:
             raise BridgeEndedError(f"{method}: {self._ended}")
         error = reply.message.get("error")
+        if isinstance(error, dict):
+            told = cast("dict[str, Any]", error)
+            raise BridgeRequestError(f"{method}: {told.get('message')}", told.get("code", 0), told.get("data"))
         if error is not None:
-            raise BridgeRequestError(f"{method}: {error.get('message')}", error.get("code", 0), error.get("data"))
+            raise BridgeRequestError(f"{method}: {error}", 0)
         return reply.message.get("result")
 
     def _withdraw(self, number: int) -> None:
@@ -357,12 +368,9 @@ class BridgeClient:
     def _send(self, message: dict[str, Any]) -> None:
         if self._ended is not None:
             raise BridgeEndedError(self._ended)
-        if message.get("params", ...) is None:
-            del message["params"]
-        # ASCII, so that no text can make invalid UTF-8 of it (lone surrogates).
-        body = json.dumps({"jsonrpc": "2.0", **message}, separators=(",", ":")).encode("ascii")
+        frame = client_messages.written(message)
         try:
-            self._outgoing.send_nowait(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+            self._outgoing.send_nowait(frame)
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             raise BridgeEndedError("the server takes no more input") from None
 
@@ -388,10 +396,10 @@ class BridgeClient:
             async for chunk in received:
                 try:
                     for frame in frames.feed(chunk):
-                        self._dispatch(_message(frame))
+                        self._dispatch(client_messages.read(frame))
                         # A request's handler takes its first steps before the message behind it is looked at.
                         await anyio.lowlevel.checkpoint()
-                except _NotLspError as error:
+                except NotLspError as error:
                     not_lsp = f"the server's output is no LSP: {error}"
                     break
         self._ended = not_lsp or await self._link.last_words(END_TIMEOUT_S)
@@ -399,25 +407,26 @@ class BridgeClient:
             reply.arrived.set()
 
     def _dispatch(self, message: Mapping[str, Any]) -> None:
-        method = message.get("method")
+        """Take a message; one of a shape that it cannot have is nobody's."""
+        method, number = message.get("method"), id_in(message, "id")
         if method is None:
-            reply = self._pending.get(message.get("id", 0))
+            reply = self._pending.get(number) if isinstance(number, int) else None
             if reply is not None:  # an answer to a withdrawn request has nobody waiting for it
                 reply.message = message
                 reply.arrived.set()
-        elif "id" in message:
-            scope = self._answering[message["id"]] = anyio.CancelScope()
-            self._tasks.start_soon(self._answer, message["id"], scope, method, message.get("params"))
-        else:
+        elif isinstance(method, str) and number is not None:
+            scope = self._answering[number] = anyio.CancelScope()
+            self._tasks.start_soon(self._answer, number, scope, method, message.get("params"))
+        elif isinstance(method, str) and "id" not in message:
             self._notified(method, message.get("params"))
 
     def _notified(self, method: str, params: Any) -> None:
-        if method == "$/cancelRequest" and (withdrawn := self._answering.get(_of(params, "id"))) is not None:
-            withdrawn.cancel()
-        if method == "$/progress" and (told := self._progress.get(_of(params, "token"))) is not None:
-            told(params["value"])
+        if method == "$/cancelRequest" and (number := id_in(params, "id")) in self._answering:
+            self._answering[number].cancel()
+        if method == "$/progress" and (token := id_in(params, "token")) in self._progress:
+            _hand(self._progress[token], params.get("value"))
         if self._on_notification is not None:
-            self._on_notification(method, params)
+            _hand(self._on_notification, method, params)
 
     async def _answer(self, number: int | str, scope: anyio.CancelScope, method: str, params: Any) -> None:
         answer: dict[str, Any] = {"error": {"code": -32800, "message": "withdrawn"}}
@@ -442,10 +451,12 @@ class BridgeClient:
         return {"result": result}
 
 
-def _of(params: Any, member: str) -> Any:
-    """An id or a token; None where there is none that could be one."""
-    value = cast("dict[str, Any]", params).get(member) if isinstance(params, dict) else None
-    return value if isinstance(value, (int, str)) else None
+def _hand(callback: Callable[..., None], *what: Any) -> None:
+    """Call what the caller gave; a fault of it is told in the log, and no reason to end their session."""
+    try:
+        callback(*what)
+    except Exception:
+        log.exception("%s failed", getattr(callback, "__qualname__", callback))
 
 
 def _folder(path: str | Path) -> dict[str, str]:
@@ -459,22 +470,6 @@ class _Reply:
 
     arrived: anyio.Event = field(default_factory=anyio.Event)
     message: Mapping[str, Any] | None = None
-
-
-class _NotLspError(Exception):
-    """The server wrote something that is no message."""
-
-
-def _message(frame: bytes | BadFrame) -> Mapping[str, Any]:
-    if isinstance(frame, BadFrame):
-        raise _NotLspError(frame.reason)
-    try:
-        message = json.loads(frame)
-    except (ValueError, RecursionError) as error:
-        raise _NotLspError(f"a message is not JSON ({error})") from None
-    if not isinstance(message, dict):
-        raise _NotLspError("a message is not a JSON object")
-    return message  # pyright: ignore[reportUnknownVariableType]  JSON object keys are strings
 
 
 async def _nothing(_params: Any) -> None:

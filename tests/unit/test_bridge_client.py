@@ -369,3 +369,59 @@ async def test_notifications_of_a_shape_that_they_cannot_have_take_nothing_down(
     """)
     async with BridgeClient([tmp_path], command=command) as client:
         assert (await client.call_tool("T", {}, on_progress=lambda _value: None)).data == 1
+
+
+@pytest.mark.parametrize("where", ["progress", "notification"])
+async def test_what_a_callback_raises_is_logged_and_ends_nothing(
+    tmp_path: Path, server: Any, where: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    command = server("""
+        shake_hands()
+        asked = read()
+        token = asked["params"]["workDoneToken"]
+        for kind in ("begin", "end"):
+            send(method="$/progress", params={"token": token, "value": {"kind": kind}})
+        send(id=asked["id"], result={"name": "T", "isError": False, "data": 1})
+        answer_all()
+    """)
+    told: list[Any] = []
+
+    def raises(*arguments: Any) -> None:
+        told.append(arguments)
+        raise LookupError(f"a fault of the {where} handler")
+
+    notified = raises if where == "notification" else None
+    async with BridgeClient([tmp_path], command=command, on_notification=notified) as client:
+        on_progress = raises if where == "progress" else lambda _value: None
+        assert (await client.call_tool("T", {}, on_progress=on_progress)).data == 1
+        assert await client.request("anything") is None
+    assert len(told) == 2
+    assert caplog.text.count(f"LookupError: a fault of the {where} handler") == 2
+
+
+async def test_messages_of_a_shape_that_they_cannot_have_are_no_reason_to_end(tmp_path: Path, server: Any) -> None:
+    command = server("""
+        shake_hands()
+        asked = read()
+        for strange in (
+            {"id": ["no id"], "method": "editor/known"},
+            {"id": {"no": "id"}, "result": 1},
+            {"id": None, "method": "editor/known"},
+            {"method": ["no method"]},
+            {"id": 5, "method": {"no": "method"}},
+            {"id": None, "error": "no error"},
+            {"method": "$/progress", "params": {"token": asked["params"]["workDoneToken"]}},
+        ):
+            send(**strange)
+        send(id=asked["id"], result={"name": "T", "isError": False, "data": 1})
+        again = read()
+        while "method" not in again:
+            again = read()
+        send(id=again["id"], error="no error")
+        answer_all()
+    """)
+    async with BridgeClient([tmp_path], command=command) as client:
+        assert (await client.call_tool("T", {}, on_progress=lambda _value: None)).data == 1
+        with pytest.raises(BridgeRequestError, match="anything: no error"):
+            await client.request("anything")
+        assert await client.request("anything") is None
