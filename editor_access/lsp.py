@@ -24,9 +24,10 @@ from .lsp_rich import EditAnswer, FileAction, RichClient
 from .port import Author, Document, EditorAbilities, EditOutcome, FileOutcome, TextEdit, UnsavedDocument
 from .text import apply_edits
 from .truth import same_text
+from .unsynchronized import UnsynchronizedDocuments
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Generator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Generator, Iterable, Mapping, Sequence
 
     from .text import PositionEncoding
     from .truth import Baseline, DiskText
@@ -98,6 +99,7 @@ class LspEditor:
         self._is_neovim = is_neovim
         self._documents = LspDocuments(encoding, counts_returns=not is_neovim, disk=disk)
         self._rich = RichClient(client, rich or RichCapabilities(), self._documents, self._timeouts)
+        self._unsynchronized = UnsynchronizedDocuments()
         self._lost = False
 
     def did_open(self, params: lsp.DidOpenTextDocumentParams) -> str | None:
@@ -115,6 +117,10 @@ class LspEditor:
     def did_close(self, params: lsp.DidCloseTextDocumentParams) -> str | None:
         """Take in ``textDocument/didClose``."""
         return self._documents.did_close(params)
+
+    def did_change_unsynchronized(self, documents: Iterable[tuple[str, str]]) -> None:
+        """Take in which documents have unsaved changes that are not synchronised: all there are, by URI, with why."""
+        self._unsynchronized.replace(documents)
 
     def lose_track(self, uri: str, why: str) -> None:
         """A message about this document made no sense, so that its text is not known until it is opened again."""
@@ -140,6 +146,7 @@ class LspEditor:
             DocumentAmbiguousError: several documents with different texts stand for this file.
         """
         self._require_connection(path)
+        self._unsynchronized.require_none(path)
         opened = self._documents.find(path)
         return None if opened is None else opened.snapshot(path)
 
@@ -159,9 +166,17 @@ class LspEditor:
         opened = self._same_opening(document)
         return "user" if opened is None else opened.disk.author_of(document.text)
 
+    def open_under(self, directory: str) -> tuple[Document, ...]:
+        """The open documents below ``directory`` whose text is known; none once the client is gone."""
+        return () if self._lost else self._documents.open_under(directory)
+
     def unsaved_under(self, directory: str) -> tuple[UnsavedDocument, ...]:
         """The documents below ``directory`` whose text is not known to be on disk; none once the client is gone."""
-        return () if self._lost else self._documents.unsaved_under(directory)
+        if self._lost:
+            return ()
+        found = {document.path: document for document in self._documents.unsaved_under(directory)}
+        found |= {path: UnsavedDocument(path, "user") for path in self._unsynchronized.under(directory)}
+        return tuple(found[path] for path in sorted(found))
 
     async def flush(self, document: Document) -> str:
         """Have the client tell what it has not told yet; why that is not assured, or ""."""

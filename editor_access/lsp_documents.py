@@ -8,6 +8,7 @@ buffers that all call themselves ``file://``) are not tracked at all.
 from __future__ import annotations
 
 import itertools
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -247,6 +248,20 @@ class LspDocuments:
         if self._reader is not None:
             self._reader.stop()
         self.wake_all()
+
+    def open_under(self, directory: str) -> tuple[Document, ...]:
+        """Documents below ``directory``, but those that ``find`` refuses."""
+        by_path: dict[str, list[OpenDocument]] = {}
+        for opened in self._open():
+            path = canonical(opened.opened_path)
+            if is_below(path, directory):
+                by_path.setdefault(path, []).append(opened)
+        documents: list[Document] = []
+        for path in sorted(by_path):
+            with suppress(DocumentOutOfSyncError, DocumentAmbiguousError):
+                if (opened := _the_one(by_path[path], path)) is not None:
+                    documents.append(opened.snapshot(path))
+        return tuple(documents)
 
     def unsaved_under(self, directory: str) -> tuple[UnsavedDocument, ...]:
         """Documents below ``directory`` whose text is not known to equal what was opened or saved."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import anyio.lowlevel
@@ -109,6 +110,18 @@ class MemoryEditorAccess:
         """Whose the text is that the document has beyond its baseline."""
         buffer = self._same_opening(document)
         return "user" if buffer is None else buffer.disk.author_of(document.text)
+
+    def open_under(self, directory: str) -> tuple[Document, ...]:
+        """The documents below ``directory`` whose text is known; none once the editor has quit."""
+        if self._editor.has_quit:
+            return ()
+        paths = {canonical(buffer.path) for buffer in self._editor.buffers() if buffer.path is not None}
+        documents: list[Document] = []
+        for path in sorted(path for path in paths if is_below(path, directory)):
+            with suppress(DocumentOutOfSyncError, DocumentAmbiguousError):
+                if (document := self.document(path)) is not None:
+                    documents.append(document)
+        return tuple(documents)
 
     def unsaved_under(self, directory: str) -> tuple[UnsavedDocument, ...]:
         """The documents below ``directory`` that are dirty, or were opened with other text than the disk had."""

@@ -162,6 +162,13 @@ class EditorFileAccess(Protocol):
         """Whose the text is that the document has beyond its baseline."""
         ...
 
+    def open_under(self, directory: str) -> tuple[Document, ...]:
+        """The open documents below ``directory`` whose text is known, judged now, in the order of their paths.
+
+        For the others :meth:`document` says what is wrong with them.
+        """
+        ...
+
     def unsaved_under(self, directory: str) -> tuple[UnsavedDocument, ...]:
         """The open documents below ``directory`` whose text is not known to be on disk, in the order of their paths."""
         ...

@@ -350,6 +350,23 @@ async def test_unsaved_documents_are_named_until_they_are_saved(attached: Attach
     assert on_disk(path).removesuffix("\n") == "xa\nb\nc"
 
 
+@pytest.mark.contract("E10")
+async def test_open_documents_are_told_with_their_texts_until_they_are_closed(attached: Attached, path: str) -> None:
+    directory = os.path.dirname(path)
+    assert attached.access.open_under(directory) == ()
+    await opened(attached, path)
+    await attached.open_unnamed("y")
+    await attached.settle()
+    assert attached.access.open_under(directory) == (attached.document(path),)
+    assert attached.access.open_under(directory + "-evil") == ()
+    await attached.type(path, 0, "x")
+    await attached.settle()
+    assert attached.access.open_under(directory) == (attached.document(path),)
+    await attached.close(path)
+    await attached.settle()
+    assert attached.access.open_under(directory) == ()
+
+
 @pytest.mark.contract("E2")
 async def test_a_lost_editor_is_a_clear_error_and_never_a_missing_document(attached: Attached, path: str) -> None:
     shown = await opened(attached, path)

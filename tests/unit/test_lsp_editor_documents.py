@@ -381,6 +381,28 @@ def test_where_a_document_is_gets_asked_of_the_disk_only_if_it_is_unsaved(
     assert paths_of(feed.editor.unsaved_under(str(place))) == asked == [str(place / "7.txt")]
 
 
+@pytest.mark.contract("E1", "E10")
+def test_of_the_open_documents_those_that_would_be_refused_are_not_among_those_that_are_told(place: Path) -> None:
+    for name in ("b.txt", "lost.txt", "twice.txt", "moved.txt"):
+        (place / name).write_text("disk\n")
+    (place / "link.txt").symlink_to(place / "twice.txt")
+    feed = Feed()
+    for name in ("b.txt", "a.txt", "lost.txt", "twice.txt", "link.txt", "moved.txt"):
+        feed.open((place / name).as_uri(), name)
+    feed.change((place / "lost.txt").as_uri(), 2, part((90, 0), (90, 1), "x"))
+    (place / "moved.txt").unlink()
+    (place / "moved.txt").symlink_to(place / "b.txt")
+    assert [document.path for document in feed.editor.open_under(str(place))] == [str(place / "a.txt")]
+    feed.close((place / "link.txt").as_uri())
+    feed.close((place / "moved.txt").as_uri())
+    told = feed.editor.open_under(str(place))
+    assert [(Path(each.path).name, each.text) for each in told] == [
+        (name, name) for name in ("a.txt", "b.txt", "twice.txt")
+    ]
+    feed.editor.connection_lost()
+    assert feed.editor.open_under(str(place)) == ()
+
+
 @pytest.mark.contract("E2")
 async def test_after_the_connection_is_lost_nothing_is_read_or_sent(place: Path) -> None:
     feed, path = Feed(), place / "a.txt"

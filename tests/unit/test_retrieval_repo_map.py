@@ -322,11 +322,109 @@ async def test_where_the_editor_cannot_be_asked_for_what_it_has_not_told_the_ans
     desk = Desk(root, editor=editor)
     access = MemoryEditorAccess(editor, abilities=EditorAbilities())
     desk.adapter = RepoMapRetrievalAdapter(roots=root, parser=desk.parser, editor=lambda: access)
-    buffer = editor.open(str(root / "main.toy"))
+    editor.open(str(root / "x.md"))  # of no language that is parsed
     assert (await desk.ask("", "main")).notes == ()
+    buffer = editor.open(str(root / "main.toy"))
+    untold = ("what the editor has not sent yet of its unsaved text; it cannot be asked for that",)
+    assert (await desk.ask("", "main")).notes == untold
     editor.replace(str(root / "main.toy"), 0, len(buffer.text), "def typed")
-    assert (await desk.ask("", "typed")).notes == (
-        "what the editor has not sent yet of its unsaved text; it cannot be asked for that",
+    assert (await desk.ask("", "typed")).notes == untold
+
+
+@pytest.mark.contract("W5", "E10")
+async def test_every_open_source_is_flushed_and_not_only_what_is_known_to_be_unsaved_or_in_view(root: Path) -> None:
+    editor = MemoryEditor()
+    access = LateEditor(editor, {str(root / "pkg/helper.toy"): "def late"}, "")
+    desk = Desk(root, editor=editor)
+    desk.adapter = RepoMapRetrievalAdapter(roots=root, parser=desk.parser, editor=lambda: access)
+    for name in ("pkg/helper.toy", "x.md"):
+        editor.open(str(root / name))
+    assert await desk.found("late") == ["pkg/helper.toy:late"]
+    assert access.asked == [str(root / "pkg/helper.toy")]
+
+
+class DumbEditor(MemoryEditorAccess):
+    """Never answers whether it has told everything."""
+
+    async def flush(self, document: Document) -> str:
+        await anyio.sleep_forever()
+        return document.path
+
+
+@pytest.mark.contract("W5", "E10")
+async def test_an_editor_with_many_documents_that_does_not_answer_is_given_up_and_that_is_said(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("openbuffer.tools.retrieval.open_texts._FLUSHES_S", 0.01)
+    monkeypatch.setattr("openbuffer.tools.retrieval.open_texts._FLUSHED_MAX", 20)
+    editor = MemoryEditor()
+    paths = [str(root / f"many/{number:03}.toy") for number in range(30)]
+    for path in paths:
+        editor.open(path, "")
+        editor.replace(path, 0, 0, "def typed")
+    desk = Desk(root, editor=editor)
+    desk.adapter = RepoMapRetrievalAdapter(roots=root, parser=desk.parser, editor=lambda: DumbEditor(editor))
+    result = await desk.ask("", "typed")
+    assert result.files == 32
+    why = "too many are open, or it answers too slowly"
+    assert result.notes == (
+        f"30 open documents known only as last sent by the editor ({paths[0]}: {why}, and 29 more)",
+    )
+
+
+@pytest.mark.contract("W5", "E3")
+async def test_the_text_of_an_editor_that_was_attached_instead_of_another_is_not_taken_for_that_of_the_other(
+    root: Path,
+) -> None:
+    desk = Desk(root)
+    editors = [MemoryEditor(), MemoryEditor()]
+    path = str(root / "main.toy")
+    for editor, text in zip(editors, ("def first", "def second"), strict=True):
+        editor.replace(path, 0, len(editor.open(path).text), text)
+    documents = [MemoryEditorAccess(editor).document(path) for editor in editors]
+    assert documents[0] is not None
+    assert documents[1] is not None
+    assert (documents[0].generation, documents[0].version) == (documents[1].generation, documents[1].version)
+    desk.adapter = RepoMapRetrievalAdapter(
+        roots=root, parser=desk.parser, editor=lambda: MemoryEditorAccess(editors[0])
+    )
+    assert await desk.found("first") == ["main.toy:first"]
+    editors.reverse()
+    assert await desk.found("second") == ["main.toy:second"]
+
+
+@pytest.mark.contract("W5", "E3", "P4")
+async def test_a_document_without_a_file_is_left_out_where_ignore_files_would_leave_out_its_file(root: Path) -> None:
+    (root / ".git").mkdir()
+    (root / "pkg/deep").mkdir()
+    write(root, {".gitignore": "built/\n*_gen.toy\n!kept_gen.toy", "pkg/deep/.ignore": "/not.toy"})
+    editor = MemoryEditor()
+    left_out = ("built/a.toy", "pkg/a_gen.toy", "pkg/deep/not.toy", "pkg/built/more/a.toy", "node_modules/m.toy")
+    kept = ("kept_gen.toy", "pkg/not.toy", "pkg/new/not.toy", "built.toy")
+    for name in (*left_out, *kept):
+        editor.open(str(root / name), "")
+        editor.replace(str(root / name), 0, 0, "def typed")
+    desk = Desk(root, editor=editor)
+    assert sorted(await desk.found("typed")) == sorted(f"{name}:typed" for name in kept)
+    write(root, {"pkg/.ignore": "not.toy", "built.toy": "def saved"})
+    assert sorted(await desk.found("typed")) == ["built.toy:typed", "kept_gen.toy:typed"]
+
+
+@pytest.mark.contract("W5", "E10")
+async def test_unsaved_text_that_could_not_be_parsed_in_time_is_told(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("openbuffer.tools.retrieval.source_tree.SETTLED_NS", -1)
+    editor = MemoryEditor()
+    desk = Desk(root, editor=editor)
+    assert len(await desk.found("helper")) == 2
+    path = str(root / "main.toy")
+    editor.replace(path, 0, len(editor.open(path).text), "def typed")
+    desk.adapter._map.build_timeout_s = -1
+    result = await desk.ask("", "typed", "main")
+    assert "1 def main" in result.text
+    assert result.notes == (
+        "1 open document of which the unsaved text was not parsed yet, so that of the disk counts; call again for that",
     )
 
 

@@ -14,12 +14,16 @@ from ..support.located import printable
 from ..support.text_place import in_its_words
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from openbuffer.editor_access.port import Document, EditorFileAccess, EditorProvider
 
     from .port import RetrievalQuery
 
 _FLUSHED_AT_ONCE: Final = 8
 _FLUSHED_MAX: Final = 256
+_FLUSHES_S: Final = 5.0
+_NO_TIME: Final = "too many are open, or it answers too slowly"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +34,19 @@ class OpenTexts:
     notes: tuple[str, ...] = ()
 
 
-async def open_texts(provider: EditorProvider | None, query: RetrievalQuery) -> OpenTexts:
-    """Those below the query's roots, once the editor was asked for what it has not told yet (E10).
+async def open_texts(
+    provider: EditorProvider | None, query: RetrievalQuery, is_source: Callable[[str], bool]
+) -> OpenTexts:
+    """Those below the query's roots, once the editor was asked for what it has not told yet of any open one (E10).
 
-    It is asked about documents that are known to be unsaved, and about open ones among the active files; the port tells
-    of no others. On the event loop; ends within seconds for each few documents.
+    ``is_source`` tells by a path whether a document can matter. On the event loop; ends within seconds.
     """
     editor = provider() if provider is not None else None
     if editor is None:
         return OpenTexts()
     if not editor.has_stable_path_authority:
         return OpenTexts(notes=("the attached editor cannot be asked for unsaved text, so that of the disk counts",))
-    reading = _Reading(editor, query)
+    reading = _Reading(editor, query, is_source)
     await reading.flush()
     reading.read()
     return reading.result()
@@ -50,35 +55,49 @@ async def open_texts(provider: EditorProvider | None, query: RetrievalQuery) -> 
 class _Reading:
     """What was had of an editor, and why the rest was not; one document's trouble is not that of the others."""
 
-    def __init__(self, editor: EditorFileAccess, query: RetrievalQuery) -> None:
+    def __init__(self, editor: EditorFileAccess, query: RetrievalQuery, is_source: Callable[[str], bool]) -> None:
         self._editor = editor
         self._query = query
+        self._is_source = is_source
         self._found: dict[str, Document] = {}
         self._troubles: dict[str, str] = {}
         self._unassured: dict[str, str] = {}
+        self._may_have_more = False
 
     async def flush(self) -> None:
+        there = self._open()
         if not self._editor.abilities.flushes:
+            self._may_have_more = bool(there)
             return
-        first = [*self._unsaved(), *self._active()][:_FLUSHED_MAX]
+        self._unassured = dict.fromkeys(there, _NO_TIME)
         limiter = anyio.CapacityLimiter(_FLUSHED_AT_ONCE)
-        async with anyio.create_task_group() as group:
-            for path in dict.fromkeys(first):
-                group.start_soon(self._flush_one, path, limiter)
+        with anyio.move_on_after(_FLUSHES_S):
+            async with anyio.create_task_group() as group:
+                for path in self._urgent_first(there)[:_FLUSHED_MAX]:
+                    group.start_soon(self._flush_one, there[path], limiter)
 
-    async def _flush_one(self, path: str, limiter: anyio.CapacityLimiter) -> None:
+    def _urgent_first(self, there: dict[str, Document]) -> list[str]:
+        """Those that are unsaved, then those that are in view, by the paths that they have if no link leads there."""
+        active = (os.path.normpath(os.path.join(self._query.roots[0], path)) for path in self._query.active_files)
+        return [path for path in dict.fromkeys((*self._unsaved(), *active, *there)) if path in there]
+
+    async def _flush_one(self, document: Document, limiter: anyio.CapacityLimiter) -> None:
         async with limiter:
             try:
-                document = self._editor.document(path)
-                if document is not None and (why := await self._editor.flush(document)):
-                    self._unassured[path] = why
-            except EditorAccessError:
-                return  # reading it says so
+                why = await self._editor.flush(document)
+            except EditorAccessError as error:
+                why = str(error)
+            if why:
+                self._unassured[document.path] = why
+            else:
+                del self._unassured[document.path]
 
     def read(self) -> None:
+        there = self._open()
         for path in self._unsaved():
             try:
-                document = self._editor.document(path)
+                # What is not there is closed, or refused with a reason.
+                document = there.get(path) or self._editor.document(path)
             except EditorAccessError as error:
                 self._troubles[path] = str(error)
                 continue
@@ -93,9 +112,13 @@ class _Reading:
             )
         if self._unassured:
             notes.append(_told("known only as last sent by the editor", self._unassured))
-        elif self._found and not self._editor.abilities.flushes:
+        if self._may_have_more:
             notes.append("what the editor has not sent yet of its unsaved text; it cannot be asked for that")
         return OpenTexts(tuple(self._found.values()), tuple(notes))
+
+    def _open(self) -> dict[str, Document]:
+        under = (document for root in self._query.roots for document in self._editor.open_under(root))
+        return {document.path: document for document in under if self._matters(document.path)}
 
     def _unsaved(self) -> list[str]:
         try:
@@ -103,16 +126,10 @@ class _Reading:
         except EditorAccessError as error:
             self._troubles[""] = str(error)
             return []
-        return [path for path in dict.fromkeys(under) if self._may_be_read(path)]
+        return [path for path in dict.fromkeys(under) if self._matters(path)]
 
-    def _active(self) -> list[str]:
-        """Active files below the roots, by the paths that they would have if no link led to them."""
-        paths = [os.path.normpath(os.path.join(self._query.roots[0], path)) for path in self._query.active_files]
-        roots = tuple(f"{root.rstrip('/')}/" for root in self._query.roots)
-        return [path for path in paths if path.startswith(roots) and self._may_be_read(path)]
-
-    def _may_be_read(self, path: str) -> bool:
-        return self._query.unreadable is None or not self._query.unreadable(path)
+    def _matters(self, path: str) -> bool:
+        return self._is_source(path) and (self._query.unreadable is None or not self._query.unreadable(path))
 
 
 def _told(what: str, troubles: dict[str, str]) -> str:

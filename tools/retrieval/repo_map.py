@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from ..errors import PlanOutdatedError, ToolCancelledError, ToolFailure
 from ..limits import RETRIEVAL_BUILD_TIMEOUT_S
 from ..support.blocking import run_blocking
+from ..support.ignore_rules import leaves_out
 from ..support.left_out import counted
 from ..support.located import printable
 from ..support.paths import CwdInput, Roots
@@ -26,7 +27,7 @@ from .ranking import Interest, ranked_definitions
 from .source_tree import OpenedRoot, SourceTree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
     from openbuffer.editor_access.port import Document, EditorProvider
 
@@ -72,7 +73,7 @@ class RepoMapRetrievalAdapter:
 
     async def retrieve(self, query: RetrievalQuery) -> RetrievalResult:
         """The map for a query; see ``RetrievalAdapter``."""
-        texts = await open_texts(self._editor, query)
+        texts = await open_texts(self._editor, query, self._map.is_source)
         return await run_blocking(query.token, lambda: self._map.answer(query, texts))
 
     def bring_up_to_date(self, query: RetrievalQuery) -> None:
@@ -109,7 +110,12 @@ class _RepoMap:
     _maps: dict[str, _RootMap] = field(default_factory=dict[str, _RootMap])
     _graph: SymbolGraph = field(default_factory=SymbolGraph)
     _overlay: dict[str, IndexedFile] = field(default_factory=dict[str, IndexedFile])
+    _laid: dict[str, Document] = field(default_factory=dict[str, "Document"])
+    _late: int = 0
     _turn: threading.Lock = field(default_factory=threading.Lock)
+
+    def is_source(self, path: str) -> bool:
+        return self.parser.language_of(path) is not None
 
     def located_roots(self) -> tuple[str, ...]:
         found: dict[str, str] = {}
@@ -194,8 +200,7 @@ class _RepoMap:
     def _new_map(self, root: str, roots: tuple[str, ...]) -> _RootMap:
         index = (self.kept.load(root) if self.kept is not None else None) or RepoMapIndex(self.parser.fingerprint)
         prefix = _prefix(root, roots)
-        is_source: Callable[[str], bool] = lambda path: self.parser.language_of(path) is not None  # noqa: E731  typed
-        each = self._maps[root] = _RootMap(root, prefix, SourceTree(is_source), RepoMapIndex(index.parser))
+        each = self._maps[root] = _RootMap(root, prefix, SourceTree(self.is_source), RepoMapIndex(index.parser))
         self._graph.update({prefix + path: file for path, file in index.files.items()})
         each.index = index
         return each
@@ -210,33 +215,42 @@ class _RepoMap:
         """Have unsaved texts in the graph, in the place of what the disk has, and no others."""
         fresh: list[SourceFile] = []
         overlay: dict[str, IndexedFile] = {}
+        laid: dict[str, Document] = {}
         for document in documents:
             path = self._path_in_graph(document.path)
-            if path is None or (path not in self._graph.files and not PRUNED.isdisjoint(path.split("/"))):
+            if path is None or (self._on_disk(path) is None and self._is_left_out(document.path)):
                 continue
-            if path not in self._graph.files and os.path.lexists(document.path):
-                continue  # ignored, or of no language that is parsed
-            mark = (document.generation, document.version)
-            before = self._overlay.get(path)
-            if before is not None and before.mark == mark:
-                overlay[path] = before
+            laid[path] = document
+            if path in self._overlay and self._laid.get(path) == document:
+                overlay[path] = self._overlay[path]
             else:
-                fresh.append(SourceFile(path, mark, partial(_text_of, document)))
-        overlay.update(index_files(fresh, self._overlay, self.parser, token))
+                fresh.append(SourceFile(path, None, partial(_text_of, document)))
+        overlay.update(index_files(fresh, self._overlay, self.parser, token, timeout_s=self.build_timeout_s))
+        self._late = len(laid) - len(overlay)
         back = {path: self._on_disk(path) for path in self._overlay if path not in overlay}
         changed = {path: file for path, file in overlay.items() if self._overlay.get(path) is not file}
         changed.update({path: file for path, file in back.items() if file is not None})
         gone = [path for path, file in back.items() if file is None]
-        self._overlay = overlay
+        self._overlay, self._laid = overlay, laid
         if changed or gone:
             self._graph.update(changed, gone)
 
+    def _is_left_out(self, path: str) -> bool:
+        """Of a document that is not indexed: whether its file is not either, or would not be if there were one."""
+        if os.path.lexists(path):
+            return True
+        root = self._root_of(path)
+        return root is None or leaves_out(root, path[len(root.rstrip("/")) + 1 :], PRUNED)
+
     def _path_in_graph(self, path: str) -> str | None:
-        """A canonical path as the graph has it; None where it lies in no root. Inner roots come before outer ones."""
-        for root in sorted(self._maps, key=len, reverse=True):
-            if path.startswith(f"{root.rstrip('/')}/"):
-                return self._maps[root].prefix + path[len(root.rstrip("/")) + 1 :]
-        return None
+        """A canonical path as the graph has it; None where it lies in no root."""
+        root = self._root_of(path)
+        return None if root is None else self._maps[root].prefix + path[len(root.rstrip("/")) + 1 :]
+
+    def _root_of(self, path: str) -> str | None:
+        """The root that a canonical path lies in. Inner ones come before outer ones."""
+        around = (root for root in self._maps if path.startswith(f"{root.rstrip('/')}/"))
+        return max(around, key=len, default=None)
 
     def _on_disk(self, path: str) -> IndexedFile | None:
         for each in self._maps.values():
@@ -291,6 +305,9 @@ class _RepoMap:
             names = ", ".join(printable(path) for path in unknown[:_NAMED_MAX])
             more = f" and {len(unknown) - _NAMED_MAX} more" if len(unknown) > _NAMED_MAX else ""
             notes.append(f"active files that are not among the indexed ones: {names}{more}")
+        if self._late:
+            what = "of which the unsaved text was not parsed yet, so that of the disk counts; call again for that"
+            notes.append(f"{counted(self._late, 'open document', 'open documents')} {what}")
         notes += texts.notes
         for each in self._maps.values():
             notes += each.tree.notes

@@ -190,9 +190,25 @@ def rules_above(path: str, reader: IgnoreReader) -> IgnoreRules:
     rules = NO_RULES
     above = "/"
     for name in path.strip("/").split("/"):
-        present = [special for special in SPECIAL_NAMES if os.path.lexists(os.path.join(above, special))]
-        if present:
-            rules = rules.with_files_of(present, None, above, reader)
-        rules = rules.below(name)
+        rules = _with_files_at(above, rules, reader).below(name)
         above = os.path.join(above, name)
     return rules
+
+
+def leaves_out(directory: str, path: str, pruned: frozenset[str]) -> bool:
+    """Whether a walk from a directory would not come by a file at ``path`` below it, which need not be there."""
+    reader = IgnoreReader([], [])
+    rules = rules_above(directory, reader)
+    *above, file = path.split("/")
+    for name in above:
+        rules = _with_files_at(directory, rules, reader)
+        if name in pruned or not rules.kept_directories([name]):
+            return True
+        rules = rules.below(name)
+        directory = os.path.join(directory, name)
+    return not _with_files_at(directory, rules, reader).kept_files([file])
+
+
+def _with_files_at(directory: str, rules: IgnoreRules, reader: IgnoreReader) -> IgnoreRules:
+    present = [special for special in SPECIAL_NAMES if os.path.lexists(os.path.join(directory, special))]
+    return rules.with_files_of(present, None, directory, reader) if present else rules
