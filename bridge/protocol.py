@@ -16,6 +16,9 @@ CALL_TOOL: Final = "openbuffer/callTool"
 TRUST_CHANGED: Final = "openbuffer/didChangeWorkspaceTrust"
 """A notification of the client."""
 
+UNSYNCHRONIZED_CHANGED: Final = "openbuffer/didChangeUnsynchronizedDocuments"
+"""Another one."""
+
 LIST_TOOLS_COMMAND: Final = "openbuffer.listTools"
 CALL_TOOL_COMMAND: Final = "openbuffer.callTool"
 """The same two for clients that can send nothing but ``workspace/executeCommand``."""
@@ -61,6 +64,19 @@ class WorkspaceTrustParams(TypedDict):
     """The parameters of ``openbuffer/didChangeWorkspaceTrust``."""
 
     trusted: bool
+
+
+class UnsynchronizedDocument(TypedDict):
+    """A document with unsaved changes that the client does not synchronise, and why not; for people and the model."""
+
+    uri: str
+    reason: str
+
+
+class UnsynchronizedDocumentsParams(TypedDict):
+    """The parameters of ``openbuffer/didChangeUnsynchronizedDocuments``: all that there are now."""
+
+    documents: Sequence[UnsynchronizedDocument]
 
 
 class ToolError(TypedDict):

@@ -17,6 +17,7 @@ from .handlers.call_tool import call_tool
 from .handlers.cancel_progress import cancel_progress
 from .handlers.did_change import did_change
 from .handlers.did_change_configuration import did_change_configuration
+from .handlers.did_change_unsynchronized_documents import did_change_unsynchronized_documents
 from .handlers.did_change_workspace_folders import did_change_workspace_folders
 from .handlers.did_change_workspace_trust import did_change_workspace_trust
 from .handlers.did_close import did_close
@@ -28,7 +29,7 @@ from .handlers.initialize import initialize
 from .handlers.initialized import initialized
 from .handlers.list_tools import list_tools
 from .handlers.shutdown import shutdown
-from .protocol import CALL_TOOL, LIST_TOOLS, TRUST_CHANGED
+from .protocol import CALL_TOOL, LIST_TOOLS, TRUST_CHANGED, UNSYNCHRONIZED_CHANGED
 from .session import Session, ToolExecutor
 from .settings_pull import SettingsPull
 from .version import VERSION
@@ -145,6 +146,7 @@ def wire(
         (types.WORKSPACE_DID_CHANGE_CONFIGURATION, partial(did_change_configuration, editor_settings, pull)),
         (types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS, partial(did_change_workspace_folders, session)),
         (TRUST_CHANGED, partial(did_change_workspace_trust, session, editor_settings, pull)),
+        (UNSYNCHRONIZED_CHANGED, partial(did_change_unsynchronized_documents, session)),
         (types.INITIALIZED, partial(initialized, pull)),
         (types.TEXT_DOCUMENT_DID_OPEN, partial(did_open, session)),
         (types.TEXT_DOCUMENT_DID_CHANGE, partial(did_change, session)),

@@ -168,7 +168,10 @@ class LspEditor:
 
     def open_under(self, directory: str) -> tuple[Document, ...]:
         """The open documents below ``directory`` whose text is known; none once the client is gone."""
-        return () if self._lost else self._documents.open_under(directory)
+        if self._lost:
+            return ()
+        untold = set(self._unsynchronized.under(directory))
+        return tuple(document for document in self._documents.open_under(directory) if document.path not in untold)
 
     def unsaved_under(self, directory: str) -> tuple[UnsavedDocument, ...]:
         """The documents below ``directory`` whose text is not known to be on disk; none once the client is gone."""

@@ -10,6 +10,7 @@ export const PROTOCOL_VERSION = 1;
 export const LIST_TOOLS = "openbuffer/listTools";
 export const CALL_TOOL = "openbuffer/callTool";
 export const TRUST_CHANGED = "openbuffer/didChangeWorkspaceTrust";
+export const UNSYNCHRONIZED_CHANGED = "openbuffer/didChangeUnsynchronizedDocuments";
 
 export const READ_DOCUMENT = "openbuffer/readDocument";
 export const APPLY_EDIT = "openbuffer/applyEdit";
@@ -51,6 +52,15 @@ export interface OpenbufferCapabilities {
 
 export interface WorkspaceTrustParams {
   trusted: boolean;
+}
+
+export interface UnsynchronizedDocumentsParams {
+  documents: UnsynchronizedDocument[];
+}
+
+export interface UnsynchronizedDocument {
+  uri: string;
+  reason: string;
 }
 
 export interface ListToolsResult {
