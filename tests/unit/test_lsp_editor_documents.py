@@ -399,6 +399,8 @@ def test_of_the_open_documents_those_that_would_be_refused_are_not_among_those_t
     assert [(Path(each.path).name, each.text) for each in told] == [
         (name, name) for name in ("a.txt", "b.txt", "twice.txt")
     ]
+    feed.editor.did_change_unsynchronized([(document.uri, "it is too large") for document in told[1:]])
+    assert feed.editor.open_under(str(place)) == told[:1]
     feed.editor.connection_lost()
     assert feed.editor.open_under(str(place)) == ()
 
