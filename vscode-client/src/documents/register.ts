@@ -1,4 +1,4 @@
-/** Answers the requests about documents. */
+/** Answers the requests about documents, and tells of those that cannot be asked about. */
 import { Disposable } from "vscode";
 import type { Connection } from "../connection";
 import {
@@ -13,6 +13,7 @@ import {
   type SaveDocumentParams,
 } from "../protocol";
 import { DocumentActions } from "./actions";
+import { registerShown } from "./shown";
 import type { SyncedDocuments } from "./synced";
 import { VscodeEditor } from "./vscodeEditor";
 
@@ -23,5 +24,6 @@ export function registerDocuments(connection: Connection, synced: () => SyncedDo
     connection.handle<ApplyEditParams, DocumentActionResult>(APPLY_EDIT, (params) => actions.apply(params)),
     connection.handle<SaveDocumentParams, DocumentActionResult>(SAVE_DOCUMENT, (params) => actions.save(params)),
     connection.handle<SaveDocumentParams, DocumentActionResult>(RELOAD_DOCUMENT, (params) => actions.reload(params)),
+    registerShown(connection),
   );
 }
