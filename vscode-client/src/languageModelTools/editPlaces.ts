@@ -33,7 +33,7 @@ export function writePlaces(before: string, after: string): readonly Hunk[] | un
     timeout: DIFF_TIMEOUT_MS,
   });
   return patch?.hunks.map((hunk) => ({
-    startLine: Math.max(1, hunk.oldLines === 0 ? hunk.oldStart + 1 : hunk.oldStart),
+    startLine: Math.max(1, hunk.oldStart),
     before: side(hunk.lines, "-"),
     after: side(hunk.lines, "+"),
   }));
