@@ -37,7 +37,6 @@ class FakeEditor implements Editor {
   refusesEdits = false;
   savesAs: (text: string) => string = (text) => text;
   saveWorks = true;
-  reverts = true;
   reading: Error | undefined;
 
   find(uri: string) {
@@ -77,14 +76,6 @@ class FakeEditor implements Editor {
     this.disk = Buffer.from(text);
     fake.isDirty = false;
     return true;
-  }
-  async revert(document: OpenDocument) {
-    this.log.push("revert");
-    if (this.reverts) {
-      (document as FakeDocument).become(Buffer.from(this.disk ?? "").toString());
-      (document as FakeDocument).isDirty = false;
-    }
-    return this.reverts;
   }
   async readFile() {
     if (this.reading !== undefined) {
@@ -313,20 +304,24 @@ describe("a reload", () => {
     editor.disk = Buffer.from("from outside\n");
   });
 
-  it("takes the text of the file", async () => {
+  it("waits for the editor, which does it by itself", async () => {
+    setTimeout(() => {
+      document().become("from outside\n");
+      document().isDirty = false;
+    }, 50);
     expect(await actions.reload(asked())).toMatchObject({
       done: true,
       document: { version: 2, dirty: false, textHash: textHash("from outside\n") },
     });
   });
 
-  it("waits for an editor that does it by itself", async () => {
-    editor.reverts = false;
-    setTimeout(() => {
-      document().become("from outside\n");
-      document().isDirty = false;
-    }, 50);
-    expect(await actions.reload(asked())).toMatchObject({ done: true, document: { version: 2 } });
+  it("that the editor does not make in time is not done", async () => {
+    expect(await actions.reload(asked())).toMatchObject({ done: false, document: { version: 1 } });
+  });
+
+  it("beside which the user typed is not done", async () => {
+    setTimeout(() => document().become("typed"), 20);
+    expect(await actions.reload(asked())).toMatchObject({ done: false, reason: "the document was changed meanwhile" });
   });
 
   it("is refused for a document with unsaved changes", async () => {
@@ -338,7 +333,9 @@ describe("a reload", () => {
   it("is not done where the file is another by now", async () => {
     const params = asked();
     editor.disk = Buffer.from("changed again");
-    expect(await actions.reload(params)).toMatchObject({ done: false });
-    expect(editor.log).not.toContain("revert");
+    expect(await actions.reload(params)).toMatchObject({
+      done: false,
+      reason: "the file on disk holds something else by now",
+    });
   });
 });

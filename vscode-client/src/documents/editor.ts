@@ -26,8 +26,6 @@ export interface Editor {
   apply(document: OpenDocument, edits: readonly Edit[]): Promise<boolean>;
   /** Save as its user would, formatting and all. */
   save(document: OpenDocument): Promise<boolean>;
-  /** Have the text taken from the file, without a word to the user; false: there is no way to. */
-  revert(document: OpenDocument): Promise<boolean>;
   /** The bytes of the file; undefined: there is none. Throws where it cannot be read. */
   readFile(path: string): Promise<Uint8Array | undefined>;
   /** Whether the encoding of the document can hold this text. */

@@ -1,6 +1,6 @@
 /** VS Code as the documents' requests need it. */
 import { readFile } from "node:fs/promises";
-import { commands, EndOfLine, Range, type TextDocument, TextEdit, WorkspaceEdit, window, workspace } from "vscode";
+import { commands, EndOfLine, Range, type TextDocument, TextEdit, WorkspaceEdit, workspace } from "vscode";
 import { autosaveOf } from "./autosave";
 import type { Editor, OpenDocument } from "./editor";
 import type { Edit } from "./edits";
@@ -52,14 +52,6 @@ export class VscodeEditor implements Editor {
   async save(document: OpenDocument): Promise<boolean> {
     // Not `workspace.save`, which does nothing for a document that no editor shows.
     return of(document).save();
-  }
-
-  async revert(document: OpenDocument): Promise<boolean> {
-    if (window.activeTextEditor?.document !== of(document)) {
-      return false;
-    }
-    await commands.executeCommand("workbench.action.files.revert");
-    return true;
   }
 
   async readFile(path: string): Promise<Uint8Array | undefined> {
