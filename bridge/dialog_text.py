@@ -12,6 +12,8 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, Final
 
+from openbuffer.tools.support.unseen import SHAPELESS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -21,8 +23,7 @@ LINE_END: Final = "\u23ce"
 _MARKS_MAX: Final = 4
 """Combining marks in a row; more of them cover the text around."""
 
-_UNSEEN: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
-"""Characters without a shape that Unicode counts as letters, marks or symbols."""
+_UNSEEN: Final = re.compile(f"[{SHAPELESS}]")
 
 _UNSEEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _LINK: Final = re.compile(r"\]\((?=\s*[A-Za-z][A-Za-z0-9+.-]*:)")
@@ -87,7 +88,7 @@ def _shown(text: str) -> Iterator[str]:
         category = unicodedata.category(character)
         marks = marks + 1 if category in {"Mn", "Me"} else 0
         is_unseen = category in _UNSEEN_CATEGORIES or (category == "Zs" and character not in " \u3000")
-        if is_unseen or marks > _MARKS_MAX or character in _UNSEEN or character == LINE_END:
+        if is_unseen or marks > _MARKS_MAX or _UNSEEN.match(character) or character == LINE_END:
             yield character.encode("unicode_escape").decode("ascii")
         else:
             yield character

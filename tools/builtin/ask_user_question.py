@@ -29,6 +29,7 @@ from ..ports import Answer, Question
 from ..support.found_text import words_of
 from ..support.json_line import json_line
 from ..support.left_out import counted
+from ..support.unseen import HIDDEN, SELECTORS, SHAPELESS, TURNING
 from ..support.until_cancelled import until_cancelled
 
 if TYPE_CHECKING:
@@ -38,10 +39,7 @@ if TYPE_CHECKING:
     from ..ports import AskPort
 
 _REASON_MAX_CHARS: Final = 300
-_UNSEEN: Final = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\u3164\ufeff\uffa0"
-    "\U000e0000-\U000e0fff]"
-)
+_UNSEEN: Final = re.compile(f"[{SHAPELESS}{SELECTORS}{TURNING}{HIDDEN}]")
 """What turns the writing around, or shows nothing: two options would look the same."""
 
 

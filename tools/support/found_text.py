@@ -10,6 +10,8 @@ import unicodedata
 from html import unescape
 from typing import Final
 
+from .unseen import SELECTORS, SHAPELESS
+
 _RAW_CHARS: Final = 8
 """How many times the characters that are shown are looked at, since markup goes away."""
 
@@ -34,7 +36,7 @@ _SPACE: Final = re.compile(r"\s+")
 _JOINERS: Final = frozenset("\u200c\u200d")
 """Marks that are part of words (Persian, Hindi) and of emoji, and do nothing else."""
 
-_HIDING: Final = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\U000e0100-\U000e01ef]")
+_HIDING: Final = re.compile(f"[{SHAPELESS}{SELECTORS}]")
 """Characters that show nothing, and can carry a text that nobody sees."""
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
 from ..errors import PathRefusedError
+from .unseen import HIDDEN, SHAPELESS, TURNING
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -143,7 +144,7 @@ def printable(path: str) -> str:
     """The path as text that can be sent and shown, on one line.
 
     Escaped are bytes that are not UTF-8, and what would act on a terminal or on the text around it: control
-    characters, line ends, marks of writing direction.
+    characters, line ends, marks of writing direction, and what nobody would see.
     """
     if path.isascii() and path.isprintable():
         return path
@@ -154,7 +155,7 @@ def _escaped(found: re.Match[str]) -> str:
     return found[0].encode("unicode_escape").decode("ascii")
 
 
-_ACTING: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_ACTING: Final = re.compile(f"[\x00-\x1f\x7f-\x9f\u2028\u2029{TURNING}{HIDDEN}{SHAPELESS}]")
 
 
 def _close_aside(descriptors: list[int]) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from .unseen import HIDDEN, TURNING
+
 _KEPT_BYTES: Final = 2_048
 _LINES: Final = 3
 _MOST_CHARS: Final = 240
@@ -46,4 +48,4 @@ _ESCAPES: Final = re.compile(
     r"|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\|$)"  # titles, links and other texts for the terminal
     r"|\x1b[ -/]*(?:[0-~]|$)"
 )
-_UNSEEN: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+_UNSEEN: Final = re.compile(f"[\x00-\x1f\x7f-\x9f\u2028\u2029{TURNING}{HIDDEN}]")
