@@ -134,6 +134,33 @@ def test_words_of_the_question_find_names_that_have_them_whatever_their_ending()
     assert words_of("HTTPServer_2x") == ["http", "serv", "2", "x"]
 
 
+@pytest.mark.parametrize(
+    ("interest", "first"),
+    [
+        ({"text": "get"}, "a.toy:get"),
+        ({"text": "where is it"}, "a.toy:is_it"),
+        ({"text": "do"}, "b.toy:do"),
+        ({"identifiers": ["Get"]}, "a.toy:get"),
+        ({"identifiers": ["Foo.IsIt"]}, "a.toy:is_it"),
+        ({"text": "größe"}, "b.toy:größe"),
+        ({"text": "what is имя for"}, "b.toy:имя"),
+    ],
+)
+def test_words_that_say_little_and_names_in_other_letters_find_what_is_called_by_them(
+    interest: dict[str, object], first: str
+) -> None:
+    graph = graph_of({"a.toy": "def get\ndef is_it\ndef get_data", "b.toy": "def do\ndef größe\ndef имя\ndef run"})
+    assert names(graph, **interest)[0] == first
+    assert names(graph, text="nothing of the kind", identifiers=["Missing"]) == []
+
+
+@pytest.mark.contract("W5")
+def test_a_word_that_is_in_every_name_finds_some_of_them() -> None:
+    graph = graph_of({f"{n}.toy": f"def data_{n}x\n  data\ndef data" for n in range(300)})
+    for interest in ({"text": "data"}, {"identifiers": ["data"]}, {"text": "get the data"}):
+        assert len(names(graph, **interest)) > 40
+
+
 def test_a_definition_in_a_test_ranks_lower_unless_tests_are_what_it_is_about() -> None:
     graph = graph_of({"tests/a.toy": "def alpha", "z.toy": "def alpha"})
     assert names(graph, identifiers=["alpha"]) == ["z.toy:alpha", "tests/a.toy:alpha"]

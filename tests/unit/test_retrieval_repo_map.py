@@ -211,6 +211,18 @@ async def test_active_files_are_known_by_every_spelling_of_their_path(root: Path
         assert (result.text, result.notes) == ("pkg/helper.toy:\n1 def helper", ()), path
 
 
+@pytest.mark.contract("W5")
+async def test_what_of_the_query_is_unknown_is_told_and_an_empty_answer_says_what_to_do(root: Path) -> None:
+    desk = Desk(root)
+    nothing = "whatever has no word of the query in its name: try other words, or search the files' text"
+    unknown = "identifiers that nothing defines or uses: "
+    assert (await desk.ask("zebra")).notes == (nothing,)
+    assert (await desk.ask("", "Zebra.run", "::")).notes == (nothing, f"{unknown}Zebra.run, ::")
+    assert (await desk.ask("", "Zebra.helper", "other", "helpers")).notes == (f"{unknown}helpers",)
+    many = [f"z{number}" for number in range(7)]
+    assert (await desk.ask("main", *many)).notes == (f"{unknown}z0, z1, z2, z3, z4 and 2 more",)
+
+
 # --- the editor --------------------------------------------------------------------------------------------
 
 
@@ -421,7 +433,7 @@ async def test_unsaved_text_that_could_not_be_parsed_in_time_is_told(
     path = str(root / "main.toy")
     editor.replace(path, 0, len(editor.open(path).text), "def typed")
     desk.adapter._map.build_timeout_s = -1
-    result = await desk.ask("", "typed", "main")
+    result = await desk.ask("", "main")
     assert "1 def main" in result.text
     assert result.notes == (
         "1 open document of which the unsaved text was not parsed yet, so that of the disk counts; call again for that",

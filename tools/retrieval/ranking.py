@@ -205,24 +205,33 @@ def personalised_pagerank(
     return ranks
 
 
+def names_in(identifier: str) -> list[str]:
+    """The names that an identifier such as ``Foo.bar`` or ``foo::bar`` is made of."""
+    return _IN_NAMES.findall(identifier)
+
+
 def _starts(graph: SymbolGraph, interest: Interest, active: list[str]) -> list[tuple[Node, float]]:
     near = [graph.files[path] for path in active]
     starts: list[tuple[Node, float]] = []
     named: set[str] = set()
     for identifier in dict.fromkeys(interest.identifiers):
-        parts = _IN_NAMES.findall(identifier)
+        parts = names_in(identifier)
         for place, name in enumerate(reversed(parts)):
             # Of Foo.bar, bar is what is meant, and Foo says which.
             starts += _at_name(graph, name, near, IDENTIFIER / (1 + place))
             named.add(name)
     words = list(dict.fromkeys(_WORD.findall(interest.text)))
     for word in words:
-        if word not in named and len(words_of(word)) > 1 and graph.definers(word):
+        is_like_a_name = len(words_of(word)) > 1 or not word.isascii()
+        if word not in named and is_like_a_name and graph.definers(word):
             starts += _at_name(graph, word, near, WORD_AS_NAME)
             named.add(word)
-    starts += _at_words(graph, [word for word in words if word not in named], near)
+    starts += _at_words(graph, _telling(word for word in words if word not in named), near)
     for path in active:
         starts += _at_file(graph, path, ACTIVE / len(active))
+    if not starts:
+        # Where nothing else was said, common words may be names, and identifiers that nothing has parts of some.
+        starts = _at_words(graph, _stems([*interest.identifiers, *words]), near)
     if not (starts or interest.text or interest.identifiers or interest.active_files):
         most = graph.most_used(_STARTS_MOST_USED)
         starts = [(node, MOST_USED / (1 + place)) for place, node in enumerate(most)]
@@ -241,11 +250,17 @@ def _split(graph: SymbolGraph, nodes: list[Node], near: list[FileNode], weight: 
     return [(node, weight * share / total) for node, share in zip(nodes, shares, strict=True)]
 
 
-def _at_words(graph: SymbolGraph, words: Iterable[str], near: list[FileNode]) -> list[tuple[Node, float]]:
+def _stems(words: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(stem for word in words for stem in words_of(word)))
+
+
+def _telling(words: Iterable[str]) -> list[str]:
+    """The stems of words that say something about what is asked for."""
+    return [stem for stem in _stems(words) if stem not in _STOP_WORDS and len(stem) > 2]
+
+
+def _at_words(graph: SymbolGraph, stems: Iterable[str], near: list[FileNode]) -> list[tuple[Node, float]]:
     """Names that have words of the question in them."""
-    stems = dict.fromkeys(
-        stem for word in words for stem in words_of(word) if stem not in _STOP_WORDS and len(stem) > 2
-    )
     scores: dict[str, float] = {}
     for stem in stems:
         names = graph.words.names_with(stem)

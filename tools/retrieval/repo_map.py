@@ -23,7 +23,7 @@ from .kept_index import KeptIndexes
 from .map_text import map_text
 from .open_texts import open_texts
 from .port import RetrievalResult
-from .ranking import Interest, ranked_definitions
+from .ranking import Interest, names_in, ranked_definitions
 from .source_tree import OpenedRoot, SourceTree
 
 if TYPE_CHECKING:
@@ -268,8 +268,23 @@ class _RepoMap:
             shown=shown.shown,
             found=len(ranked),
             files=len(self._graph.files),
-            notes=tuple(self._notes(texts, unknown)),
+            notes=(*self._notes_of_query(query, unknown, is_empty=not ranked), *self._notes(texts)),
         )
+
+    def _notes_of_query(self, query: RetrievalQuery, unknown: list[str], *, is_empty: bool) -> list[str]:
+        notes: list[str] = []
+        if is_empty and self._graph.files and (query.text or query.identifiers):
+            notes.append("whatever has no word of the query in its name: try other words, or search the files' text")
+        missing = [each for each in query.identifiers if not self._knows(each)]
+        if missing:
+            notes.append(f"identifiers that nothing defines or uses: {_first_of(missing)}")
+        if unknown:
+            notes.append(f"active files that are not among the indexed ones: {_first_of(unknown)}")
+        return notes
+
+    def _knows(self, identifier: str) -> bool:
+        last = names_in(identifier)[-1:]
+        return any(self._graph.definers(name) or self._graph.users(name) for name in last)
 
     def _active_files(self, query: RetrievalQuery) -> tuple[list[str], list[str]]:
         """Those that are in the graph, as it has them, and those that are not, as they were written."""
@@ -288,7 +303,7 @@ class _RepoMap:
                 unknown.append(written)
         return known, unknown
 
-    def _notes(self, texts: OpenTexts, unknown: list[str]) -> list[str]:
+    def _notes(self, texts: OpenTexts) -> list[str]:
         notes: list[str] = []
         indexes = [each.index for each in self._maps.values()]
         if self._missing:
@@ -301,10 +316,6 @@ class _RepoMap:
         troubled = {path: file.entry.trouble for path, file in self._graph.files.items() if file.entry.trouble}
         if troubled:
             notes.append(f"{counted(len(troubled), 'file', 'files')} that could not be parsed: {_named(troubled)}")
-        if unknown:
-            names = ", ".join(printable(path) for path in unknown[:_NAMED_MAX])
-            more = f" and {len(unknown) - _NAMED_MAX} more" if len(unknown) > _NAMED_MAX else ""
-            notes.append(f"active files that are not among the indexed ones: {names}{more}")
         if self._late:
             what = "of which the unsaved text was not parsed yet, so that of the disk counts; call again for that"
             notes.append(f"{counted(self._late, 'open document', 'open documents')} {what}")
@@ -323,6 +334,11 @@ def _text_of(document: Document, _path: str) -> bytes:
 def _prefix(root: str, roots: Sequence[str]) -> str:
     """What is put before the path of a file to get that in the graph: what is in the first root has none."""
     return "" if root == roots[0] else f"{root.rstrip('/')}/"
+
+
+def _first_of(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED_MAX} more" if len(names) > _NAMED_MAX else ""
+    return ", ".join(map(printable, names[:_NAMED_MAX])) + more
 
 
 def _named(troubled: Mapping[str, str]) -> str:
