@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from openbuffer.tools.support import byte_search
+from openbuffer.tools.support import byte_search, replacing
 from openbuffer.tools.support.hunks import line_hunks, narrowed
 from openbuffer.tools.support.not_found import named_lines, why_not_found
 from openbuffer.tools.support.replacing import (
@@ -16,6 +16,7 @@ from openbuffer.tools.support.replacing import (
     count_up_to,
     occurrences,
     replacements,
+    size_after,
 )
 
 SMALL_TEXT = st.binary().map(lambda raw: bytes(b"ab\r\n"[byte % 4] for byte in raw))
@@ -319,3 +320,20 @@ def test_the_explanation_is_short_whatever_the_text_is(text: str, old: str) -> N
 )
 def test_lines_are_named_in_words(lines: list[int], total: int, words: str) -> None:
     assert named_lines(lines, total) == words
+
+
+@pytest.mark.contract("F5", "F6")
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=SMALL_TEXT, old=SMALL_TEXT.filter(bool), new=SMALL_TEXT, apart=st.integers(0, 3), piece=st.integers(1, 5))
+def test_of_very_many_places_those_near_each_other_are_one_replacement_of_the_same_outcome(
+    monkeypatch: pytest.MonkeyPatch, text: bytes, old: bytes, new: bytes, apart: int, piece: int
+) -> None:
+    one_by_one = replacements(text, occurrences(text, old), new)
+    with monkeypatch.context() as patch:
+        patch.setattr(replacing, "_MOST_APART", apart)
+        patch.setattr(replacing, "_PIECE_BYTES", piece)
+        changes = replacements(text, occurrences(text, old), new)
+    assert applied(text, changes) == applied(text, one_by_one)
+    assert size_after(text, occurrences(text, old), new) == len(applied(text, one_by_one))
+    assert len(changes) <= min(len(one_by_one), apart + len(text) // piece + 1)
+    assert changes[:apart] == one_by_one[:apart]

@@ -6,6 +6,7 @@ What is not matched exactly is never matched; the one liberty is that a line fee
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -20,7 +21,7 @@ from ..support.hunks import line_hunks
 from ..support.not_found import looked_at, named_lines, why_not_found
 from ..support.paths import CwdInput, printable
 from ..support.places import CHANGES_DOCUMENTS, Change, TextPlace, places_of
-from ..support.replacing import Replacement, Span, TooMixedError, count_up_to, occurrences, replacements
+from ..support.replacing import Span, TooMixedError, count_up_to, occurrences, replacements, size_after
 from ..support.sandbox_words import HOW_WRITTEN_IN_SANDBOX, IN_SANDBOX, PATHS_IN_SANDBOX, is_in_sandbox
 
 if TYPE_CHECKING:
@@ -140,21 +141,26 @@ def _refuse_senseless(parsed: EditInput) -> None:
 
 def _edit(place: TextPlace, parsed: EditInput, max_bytes: int, token: CancellationToken) -> _Edit:
     text = place.load(max_bytes, token)
-    old = parsed.old_string.encode()
+    old, new = parsed.old_string.encode(), parsed.new_string.encode()
     try:
-        spans = _all_spans(text, old) if parsed.replace_all else [_only_span(text, old, parsed.old_string)]
+        if parsed.replace_all:
+            places = _count(text, old)
+            spans = partial(occurrences, text.utf8, old)  # not all of them at once: there may be a million
+        else:
+            places = 1
+            spans = partial(iter, [_only_span(text, old, parsed.old_string)])
+        _refuse_growth(text, size_after(text.utf8, spans(), new), max_bytes)
+        changes = replacements(text.utf8, spans(), new)
     except TooMixedError:
         raise ToolFailure(
             f"{text.path}: oldString mixes kinds of line ends, and so does the file, in too many places to compare; "
             "nothing was changed. Give a shorter oldString, with plain line feeds only."
         ) from None
-    changes = replacements(text.utf8, spans, parsed.new_string.encode())
     if all(text.utf8[change.start : change.end] == change.new for change in changes):
         raise ToolFailure(
             f"{place.path}: nothing would change: oldString and newString differ in line ends only, and a line feed in "
             "newString becomes the line end that the place has."
         )
-    _refuse_growth(text, changes, max_bytes)
     change = place.change(text, changes)
     change.can_move = True
     _refuse_over(text.path, change.after_bytes, max_bytes)
@@ -166,7 +172,7 @@ def _edit(place: TextPlace, parsed: EditInput, max_bytes: int, token: Cancellati
         before=change.recorded,
         in_sandbox=place.targets[0].in_sandbox,
     )
-    return _Edit(place, change, file_change, len(changes))
+    return _Edit(place, change, file_change, places)
 
 
 def _only_span(text: TextFile, old: bytes, old_string: str) -> Span:
@@ -184,7 +190,7 @@ def _only_span(text: TextFile, old: bytes, old_string: str) -> Span:
     )
 
 
-def _all_spans(text: TextFile, old: bytes) -> list[Span]:
+def _count(text: TextFile, old: bytes) -> int:
     total = count_up_to(text.utf8, old, _MOST_REPLACEMENTS)
     if total > _MOST_REPLACEMENTS:
         raise ToolFailure(
@@ -193,7 +199,7 @@ def _all_spans(text: TextFile, old: bytes) -> list[Span]:
         )
     if not total:
         raise _not_found(text, old.decode())
-    return list(occurrences(text.utf8, old))
+    return total
 
 
 def _not_found(text: TextFile, old_string: str) -> ToolFailure:
@@ -201,9 +207,8 @@ def _not_found(text: TextFile, old_string: str) -> ToolFailure:
     return ToolFailure(f"{text.path}: oldString was not found; nothing was changed. {why}")
 
 
-def _refuse_growth(text: TextFile, changes: list[Replacement], max_bytes: int) -> None:
-    """Refuse what is certainly too large before it is built; the exact size is known afterwards."""
-    size = len(text.utf8) + sum(len(change.new) - (change.end - change.start) for change in changes)
+def _refuse_growth(text: TextFile, size: int, max_bytes: int) -> None:
+    """Refuse what is certainly too large before it is built; ``size`` is that in UTF-8, the exact one comes later."""
     # No encoding takes less than a third of what UTF-8 takes.
     _refuse_over(text.path, size if text.encoding.codec == "utf-8" else size // 3, max_bytes)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import islice, starmap
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from .byte_search import after_line_feed, count, find
@@ -20,6 +21,8 @@ Span: TypeAlias = tuple[int, int]
 _BARE_LINE_FEED = re.compile(rb"(?<!\r)\n")
 _MOST_REJECTED_BYTES: Final = 20_000_000
 _PIECE_BYTES: Final = 1 << 16
+_MOST_APART: Final = 10_000
+"""Places of one edit that each have a replacement of their own."""
 
 
 class TooMixedError(Exception):
@@ -62,16 +65,20 @@ def count_up_to(utf8: bytes, old: bytes, most: int) -> int:
     return found
 
 
-def replacements(utf8: bytes, spans: Sequence[Span], new: bytes) -> list[Replacement]:
+def size_after(utf8: bytes, spans: Iterable[Span], new: bytes) -> int:
+    """How long the text is with ``new`` for each of the ascending spans; nothing is built."""
+    return len(utf8) + sum(len(put) - (end - start) for start, end, put in _each(utf8, spans, new))
+
+
+def replacements(utf8: bytes, spans: Iterable[Span], new: bytes) -> list[Replacement]:
     """``new`` for each of the ascending spans; a bare line feed in it becomes the line end of that place.
 
-    That is the first line end inside the replaced text, else the one before it, else the one after it.
+    That is the first line end inside the replaced text, else the one before it, else the one after it. Of very many
+    places those near each other are one replacement with what lies between them: a million objects stop every thread
+    for as long as Python looks for garbage among them.
     """
-    if not _BARE_LINE_FEED.search(new):
-        return [Replacement(start, end, new) for start, end in spans]
-    variants = {end: _BARE_LINE_FEED.sub(lambda _, end=end: end, new) for end in (b"\n", b"\r\n", b"\r")}
-    line_ends = _line_ends_at(utf8, spans)
-    return [Replacement(start, end, variants[found]) for (start, end), found in zip(spans, line_ends, strict=True)]
+    each = _each(utf8, spans, new)
+    return [*starmap(Replacement, islice(each, _MOST_APART)), *_in_blocks(utf8, each)]
 
 
 def common_prefix(one: bytes, other: bytes) -> int:
@@ -177,7 +184,29 @@ class _Offsets:
         return line + offset - expanded_line
 
 
-def _line_ends_at(utf8: bytes, spans: Iterable[Span]) -> Iterator[bytes]:
+def _each(utf8: bytes, spans: Iterable[Span], new: bytes) -> Iterator[tuple[int, int, bytes]]:
+    if not _BARE_LINE_FEED.search(new):
+        return ((start, end, new) for start, end in spans)
+    variants = {end: _BARE_LINE_FEED.sub(lambda _, end=end: end, new) for end in (b"\n", b"\r\n", b"\r")}
+    return ((start, end, variants[found]) for start, end, found in _line_ends_at(utf8, spans))
+
+
+def _in_blocks(utf8: bytes, each: Iterable[tuple[int, int, bytes]]) -> Iterator[Replacement]:
+    begin = kept = 0
+    parts: list[bytes] = []
+    for start, end, new in each:
+        if parts and start - begin >= _PIECE_BYTES:
+            yield Replacement(begin, kept, b"".join(parts))
+            parts = []
+        if not parts:
+            begin = kept = start
+        parts += (utf8[kept:start], new)
+        kept = end
+    if parts:
+        yield Replacement(begin, kept, b"".join(parts))
+
+
+def _line_ends_at(utf8: bytes, spans: Iterable[Span]) -> Iterator[tuple[int, int, bytes]]:
     first = utf8.find(b"\n")
     before = b""
     after = _line_end(utf8, first) if first >= 0 else (b"\r" if b"\r" in utf8 else b"\n")
@@ -188,7 +217,7 @@ def _line_ends_at(utf8: bytes, spans: Iterable[Span]) -> Iterator[bytes]:
         before = _line_end(utf8, nearest) if nearest >= 0 else before
         seen = start
         inside = utf8.find(b"\n", start, end)
-        yield _line_end(utf8, inside) if inside >= 0 else before or after
+        yield start, end, _line_end(utf8, inside) if inside >= 0 else before or after
 
 
 def _line_end(utf8: bytes, line_feed: int) -> bytes:
