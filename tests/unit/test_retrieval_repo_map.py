@@ -557,7 +557,7 @@ async def test_a_state_directory_that_cannot_be_written_is_said_and_nothing_more
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "state").write_text("a file")
-    monkeypatch.setattr(repo_map, "_SAVE_AFTER_PARSED", 1)
+    monkeypatch.setattr(repo_map, "_SAVE_AFTER_NEWS", 1)
     result = await Desk(root, state=tmp_path / "state/below").ask("", "helper")
     assert result.shown == 2
     assert "the index could not be kept for the next session" in result.notes[-1]
@@ -587,6 +587,52 @@ async def test_no_more_indexes_are_kept_than_a_number(tmp_path: Path, monkeypatc
     assert kept.save("/r4", repo_map.RepoMapIndex("p")) == ""
     assert [number for number in range(5) if kept.load(f"/r{number}") is not None] == [3, 4]
     assert not (tmp_path / "state/x.unfinished").exists()
+
+
+async def test_what_processes_left_that_ended_while_they_wrote_drives_no_index_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("openbuffer.tools.retrieval.kept_index.RETRIEVAL_KEPT_INDEXES", 2)
+    kept = KeptIndexes(tmp_path / "state")
+    assert kept.save("/r0", repo_map.RepoMapIndex("p")) == ""
+    os.utime(kept._file("/r0"), (LONG_AGO, LONG_AGO))
+    for number in range(5):
+        (tmp_path / f"state/{number}.unfinished").write_text("being written, or left by a crash")
+    os.utime(tmp_path / "state/3.unfinished", (LONG_AGO, LONG_AGO))
+    assert kept.save("/r1", repo_map.RepoMapIndex("p")) == ""
+    assert kept.load("/r0") is not None
+    assert sorted(path.stem for path in (tmp_path / "state").glob("*.unfinished")) == ["0", "1", "2", "4"]
+
+
+async def test_a_kept_index_that_is_too_large_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = KeptIndexes(tmp_path)
+    assert kept.save("/r", repo_map.RepoMapIndex("p")) == ""
+    size = kept._file("/r").stat().st_size
+    for most, is_read in ((size, True), (size - 1, False)):
+        monkeypatch.setattr("openbuffer.tools.retrieval.kept_index.RETRIEVAL_INDEX_MAX_BYTES", most)
+        assert (kept.load("/r") is not None) == is_read
+    monkeypatch.undo()
+    with kept._file("/r").open("r+b") as file:
+        file.truncate(2**40)
+    assert kept.load("/r") is None
+
+
+@pytest.mark.contract("W5", "X4")
+async def test_names_of_what_was_deleted_or_denied_since_do_not_stay_in_the_kept_index(
+    root: Path, tmp_path: Path
+) -> None:
+    write(root, {"secret.toy": "def password", "old.toy": "def forgotten"})
+    first = Desk(root, state=tmp_path / "state")
+    await first.ask()
+    first.adapter.close()
+    (kept,) = (tmp_path / "state").iterdir()
+    assert b"password" in kept.read_bytes()
+    (root / "old.toy").unlink()
+    second = Desk(root, state=tmp_path / "state")
+    await second.ask("", unreadable=hide(root, "secret.toy"))
+    second.adapter.close()
+    for word in (b"password", b"secret", b"forgotten"):
+        assert word not in kept.read_bytes()
 
 
 # --- time --------------------------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ def serialize_repo_map_index(index: RepoMapIndex) -> bytes:
     """
     head = {"parser": index.parser, "pending": index.pending, "beyond": index.beyond, "files": len(index.files)}
     lines = [b"%s%d" % (_MAGIC, VERSION), _json(head)]
-    size = 0
+    size = sum(map(len, lines)) + len(lines) + len(_proof(b""))
     for path in sorted(index.files):
         line = _json(_plain(path, index.files[path]))
         size += len(line) + 1
@@ -55,7 +55,7 @@ def deserialize_repo_map_index(data: bytes) -> RepoMapIndex:
     Raises:
         RepoMapIndexError: the bytes are no index, of an unknown version, cut, or changed.
     """
-    if len(data) > RETRIEVAL_INDEX_MAX_BYTES * 2:
+    if len(data) > RETRIEVAL_INDEX_MAX_BYTES:
         raise RepoMapIndexError(f"an index of {len(data)} bytes is too large; build it anew.")
     first, _, _ = data[: len(_MAGIC) + 20].partition(b"\n")
     if not first.startswith(_MAGIC):

@@ -11,6 +11,7 @@ import hashlib
 import os
 import stat
 import tempfile
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 _SUFFIX: Final = ".index"
 _UNFINISHED: Final = ".unfinished"
 _PRIVATE: Final = 0o700
+_WRITING_S: Final = 600.0  # no index takes longer to be written
 
 
 class KeptIndexes:
@@ -37,7 +39,7 @@ class KeptIndexes:
         """The index of a root, by its canonical path; None where there is none that can be used."""
         try:
             with open(_opened(self._file(root)), "rb") as file:
-                data = file.read(RETRIEVAL_INDEX_MAX_BYTES * 2 + 1)
+                data = file.read(RETRIEVAL_INDEX_MAX_BYTES + 1)
             return without_passing_trouble(deserialize_repo_map_index(data))
         except (OSError, RepoMapIndexError):
             return None  # it is made anew, which takes some seconds and loses nothing
@@ -62,12 +64,15 @@ class KeptIndexes:
     def _let_go(self) -> None:
         """Remove what was not written for the longest time, and what a process left that ended while it wrote."""
         found: list[tuple[float, Path]] = []
+        left: list[Path] = []
         for path in self._directory.iterdir():
-            if path.name.endswith((_SUFFIX, _UNFINISHED)):
-                with suppress(OSError):  # another process removes them as well
+            with suppress(OSError):  # another process removes them as well
+                if path.name.endswith(_SUFFIX):
                     found.append((path.stat().st_mtime, path))
+                elif path.name.endswith(_UNFINISHED) and abs(time.time() - path.stat().st_mtime) > _WRITING_S:
+                    left.append(path)
         found.sort(reverse=True)
-        for _, path in found[RETRIEVAL_KEPT_INDEXES:]:
+        for path in (*left, *(path for _, path in found[RETRIEVAL_KEPT_INDEXES:])):
             with suppress(OSError):
                 path.unlink()
 
@@ -76,10 +81,11 @@ def _opened(path: Path) -> int:
     """A descriptor of a file that this user has written. Raises OSError for any other, and never waits for one."""
     fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     status = os.fstat(fd)
-    if stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid():
+    is_fit = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
+    if is_fit and status.st_size <= RETRIEVAL_INDEX_MAX_BYTES:
         return fd
     os.close(fd)
-    raise PermissionError(errno.EPERM, "is no file of this user", str(path))
+    raise PermissionError(errno.EPERM, "is no file of this user, or too large", str(path))
 
 
 def _replace(path: Path, data: bytes) -> None:

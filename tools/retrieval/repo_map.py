@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from .open_texts import OpenTexts
     from .port import RetrievalQuery, SymbolParser
 
-_SAVE_AFTER_PARSED: Final = 64  # fewer are parsed again by the next session in less time than the index takes to write
+_SAVE_AFTER_NEWS: Final = 64  # fewer are parsed again by the next session in less time than the index takes to write
 _TURN_S: Final = 0.05
 _NAMED_MAX: Final = 5
 
@@ -93,7 +93,7 @@ class _RootMap:
     prefix: str
     tree: SourceTree
     index: RepoMapIndex
-    parsed_since_saved: int = 0
+    news_since_saved: int = 0
     save_trouble: str = ""
 
 
@@ -144,7 +144,7 @@ class _RepoMap:
     def save(self) -> None:
         with self._turn:
             for each in self._maps.values():
-                if each.parsed_since_saved:
+                if each.news_since_saved:
                     self._save(each)
 
     @contextmanager
@@ -187,14 +187,14 @@ class _RepoMap:
                     progress=query.progress,
                 )
         each.index = update.index
-        each.parsed_since_saved += update.parsed
+        each.news_since_saved += update.parsed + len(update.gone)
         changed = {each.prefix + path: update.index.files[path] for path in update.changed}
         gone = [each.prefix + path for path in update.gone]
         for path in (*changed, *gone):
             self._overlay.pop(path, None)
         if changed or gone:
             self._graph.update(changed, gone)
-        if each.parsed_since_saved >= _SAVE_AFTER_PARSED:
+        if each.news_since_saved >= _SAVE_AFTER_NEWS:
             self._save(each)
 
     def _new_map(self, root: str, roots: tuple[str, ...]) -> _RootMap:
@@ -209,7 +209,7 @@ class _RepoMap:
         if self.kept is None:
             return
         each.save_trouble = self.kept.save(each.path, each.index)
-        each.parsed_since_saved = 0
+        each.news_since_saved = 0
 
     def _lay_over(self, documents: Sequence[Document], token: CancellationToken) -> None:
         """Have unsaved texts in the graph, in the place of what the disk has, and no others."""
