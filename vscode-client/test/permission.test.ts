@@ -56,9 +56,12 @@ describe("the answers to a permission", () => {
 
 describe("a permission in words", () => {
   test.each([
-    [request(), "Edit: change a.txt (+2 −1)"],
-    [request({ change: { ...CHANGE, beforeBytes: null } }), "Edit: make a.txt (+2 −1)"],
-    [request({ change: { ...CHANGE, afterBytes: null, isCounted: false } }), "Edit: delete a.txt (+2 −1, and more)"],
+    [request(), "Edit a.txt (+2 −1)"],
+    [request({ tool: "Own", change: { ...CHANGE, beforeBytes: null } }), "Own: make a.txt (+2 −1)"],
+    [
+      request({ tool: "Own", change: { ...CHANGE, afterBytes: null, isCounted: false } }),
+      "Own: delete a.txt (+2 −1, and more)",
+    ],
     [COMMAND, "Shell: run cd a ⏎ rm -rf <U+202E>b"],
     [request({ change: undefined, targets: [] }), "Edit wants to act"],
   ])("has a headline", (params, words) => {
@@ -74,7 +77,6 @@ describe("a permission in words", () => {
       "  $ rm -rf <U+202E>b",
       "Starts in: /w",
       "Program: /usr/bin/bash",
-      "Confined by: nothing: it has all of your rights",
       "Containment: nothing confines it",
       "Why you are asked: the rule Edit asks",
     ]);

@@ -57,8 +57,8 @@ describe("the log", () => {
 
   test("tells this window's session from others", () => {
     const [own] = bySession([call(1)], undefined);
-    expect(own && titleOfSession(own, 7)).toBe("This window");
-    expect(own && titleOfSession(own, 9)).toMatch(/^Session 1/);
+    expect(own && titleOfSession(own, true)).toBe("This window");
+    expect(own && titleOfSession(own, false)).toMatch(/^Session 1/);
   });
 
   test("has the change of the last attempt that was begun", () => {

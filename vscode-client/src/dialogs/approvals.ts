@@ -5,9 +5,9 @@
  */
 import * as vscode from "vscode";
 import type { RequestPermissionParams, RequestPermissionResult } from "../protocol";
-import { APPROVAL, closeTabsOf, type Pages, tabsOf } from "../views/pages";
+import { APPROVAL, closeTabsOf, type Pages, showPage, tabsOf } from "../views/pages";
 import { currentText } from "./currentText";
-import { type Choice, choicesOf, headline, isChangeAlone, nameOf, pageOf } from "./permission";
+import { brief, type Choice, choicesOf, headline, isChangeAlone, nameOf, pageOf } from "./permission";
 import { label, plainLine } from "./plain";
 import { sidesOf } from "./proposal";
 import type { DialogQueue, Settle, Shown } from "./queue";
@@ -143,11 +143,11 @@ class Approval implements Shown {
   }
 
   open(): void {
-    this.#toast = new Toast(`${this.title}?`, [
+    this.#toast = new Toast(`${brief(this.params)}?`, [
+      ["Show", "openbuffer.approval.show"],
       ["Allow once", "openbuffer.approval.allow"],
       ["Deny", "openbuffer.approval.deny"],
       ["More…", "openbuffer.approval.more"],
-      ["Show", "openbuffer.approval.show"],
     ]);
     this.#show().then(undefined, (error: unknown) => {
       // Without its editor there are still the buttons of the notification; nothing is allowed by that.
@@ -260,9 +260,9 @@ class Approval implements Shown {
 
   #page(): (options: vscode.TextDocumentShowOptions) => Thenable<unknown> {
     const text = `${pageOf(this.params).join("\n")}\n`;
-    const uri = this.pages.add(`${plainLine(this.params.tool)} asks${this.params.change ? ".diff" : ""}`, text);
+    const uri = this.pages.add(`${plainLine(this.params.tool)} asks`, text);
     this.#uris = [uri];
-    return (options) => vscode.window.showTextDocument(uri, options);
+    return (options) => showPage(uri, options);
   }
 
   async #takeAway(): Promise<void> {

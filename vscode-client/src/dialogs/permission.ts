@@ -26,6 +26,8 @@ export function choicesOf(params: RequestPermissionParams): Choice[] {
   ];
 }
 
+const NAMED_BY_DEED = new Set(["Edit", "Write", "Delete"]);
+
 /** The last part of a path. */
 export function nameOf(path: string): string {
   return path.split(/[\\/]/).filter(Boolean).at(-1) ?? path;
@@ -38,7 +40,9 @@ export function headline(params: RequestPermissionParams): string {
     const { path, addedLines, removedLines, isCounted } = params.change;
     const counts =
       addedLines + removedLines > 0 ? ` (+${addedLines} −${removedLines}${isCounted ? "" : ", and more"})` : "";
-    return `${tool}: ${verbOf(params.change)} ${label(nameOf(path), 60)}${counts}`;
+    const name = label(nameOf(path), 60);
+    // The names of our tools say what they do.
+    return `${NAMED_BY_DEED.has(params.tool) ? tool : `${tool}: ${verbOf(params.change)}`} ${name}${counts}`;
   }
   const target = params.targets?.[0];
   if (!target) {
@@ -64,6 +68,14 @@ function verbOf(change: PermissionChange): string {
     return "make";
   }
   return change.afterBytes === null ? "delete" : "change";
+}
+
+/** A few words for a place in which the buttons have to be seen as well. */
+export function brief(params: RequestPermissionParams): string {
+  const path = params.change?.path ?? (params.targets?.length === 1 ? params.targets[0]?.path : undefined);
+  const isCommand = params.targets?.some(({ kind }) => kind === "command") ?? false;
+  const about = path === undefined ? (isCommand ? ": run a command" : ": go on") : ` ${label(nameOf(path), 20)}`;
+  return label(params.tool, 24) + about;
 }
 
 /** Whether the differences alone show all that is wanted: one file's text, all of it, and nothing besides. */
@@ -96,7 +108,7 @@ export function pageOf(params: RequestPermissionParams): string[] {
     }
   }
   addFact(page, "Arguments", params.arguments);
-  addFact(page, "Containment", params.containment);
+  addFact(page, "Containment", params.containment ?? unconfined(targets));
   addFact(page, "Why you are asked", params.reason);
   if ((params.rules ?? []).length > 0) {
     page.push(
@@ -109,6 +121,11 @@ export function pageOf(params: RequestPermissionParams): string[] {
     addHunks(page, change);
   }
   return page;
+}
+
+function unconfined(targets: readonly PermissionTarget[]): string | undefined {
+  const isCommand = targets.some(({ kind, confinedBy }) => kind === "command" && !confinedBy);
+  return isCommand ? "none: it has all of your rights" : undefined;
 }
 
 /** What becomes of a file, in words. */
@@ -136,7 +153,6 @@ function addTarget(page: string[], target: PermissionTarget): void {
       page.push("Command:", ...plainLines(target.command ?? "").map((line) => `  $ ${line}`));
       addFact(page, "Starts in", target.cwd && target.cwd + where);
       addFact(page, "Program", target.argv?.[0]);
-      addFact(page, "Confined by", target.confinedBy || "nothing: it has all of your rights");
       break;
     case "url":
       addFact(page, target.method ?? "URL", target.url);

@@ -5,7 +5,7 @@
  */
 import * as vscode from "vscode";
 import type { AskUserParams, AskUserResult } from "../protocol";
-import { closeTabsOf, type Pages } from "../views/pages";
+import { closeTabsOf, type Pages, showPage } from "../views/pages";
 import { plainLines } from "./plain";
 import {
   answerOf,
@@ -120,7 +120,7 @@ class Question implements Shown {
     const text = pageOfQuestion(this.params);
     if (text !== undefined) {
       this.#page = this.pages.add(this.title, text);
-      await vscode.window.showTextDocument(this.#page, { preview: false, preserveFocus: true });
+      await showPage(this.#page, { preview: false, preserveFocus: true });
       if (this.#isOver) {
         await closeTabsOf([this.#page]);
       }

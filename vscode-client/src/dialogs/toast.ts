@@ -11,15 +11,12 @@ export class Toast {
   /** `links`: their words, and the command behind each. */
   constructor(words: string, links: readonly (readonly [string, string])[]) {
     const offered = links.map(([title, command]) => `[${title}](command:${command})`).join(" · ");
-    void vscode.window.withProgress(
-      { location: vscode.ProgressLocation.Notification, title: "openbuffer" },
-      (progress) => {
-        progress.report({ message: `${words} ${offered}` });
-        return new Promise<void>((resolve) => {
-          this.#close = resolve;
-        });
-      },
-    );
+    void vscode.window.withProgress({ location: vscode.ProgressLocation.Notification }, (progress) => {
+      progress.report({ message: `${words} ${offered}` });
+      return new Promise<void>((resolve) => {
+        this.#close = resolve;
+      });
+    });
   }
 
   close(): void {

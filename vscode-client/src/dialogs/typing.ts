@@ -1,22 +1,25 @@
 /** Whether somebody types at the moment: what a person is typing must not answer a question, nor land in a dialog. */
 import * as vscode from "vscode";
 
-/** Documents that change by themselves. */
-const NOT_TYPED = new Set(["output", "debug", "vscode-terminal"]);
-
 export class Typing implements vscode.Disposable {
   #lastMs = 0;
-  readonly #listener: vscode.Disposable;
+  readonly #listeners: vscode.Disposable;
 
   constructor() {
-    this.#listener = vscode.workspace.onDidChangeTextDocument((event) => {
-      const isByUser = event.document === vscode.window.activeTextEditor?.document;
-      // The input box of a chat is a document, too, and never an editor that is told of.
-      const isInput = /input/i.test(event.document.uri.scheme);
-      if (event.contentChanges.length > 0 && (isByUser || isInput) && !NOT_TYPED.has(event.document.uri.scheme)) {
-        this.#lastMs = Date.now();
-      }
-    });
+    this.#listeners = vscode.Disposable.from(
+      // Keys move the caret, and edits of agents do not count as keys.
+      vscode.window.onDidChangeTextEditorSelection(({ kind }) => {
+        if (kind === vscode.TextEditorSelectionChangeKind.Keyboard) {
+          this.#lastMs = Date.now();
+        }
+      }),
+      // The input box of a chat is a document, and no editor that is told of.
+      vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
+        if (contentChanges.length > 0 && /input/i.test(document.uri.scheme)) {
+          this.#lastMs = Date.now();
+        }
+      }),
+    );
   }
 
   /** Whether the last key is so short a time ago. */
@@ -25,6 +28,6 @@ export class Typing implements vscode.Disposable {
   }
 
   dispose(): void {
-    this.#listener.dispose();
+    this.#listeners.dispose();
   }
 }

@@ -134,8 +134,14 @@ export function pathOf(call: LoggedCall): string | undefined {
   return call.targets.find(({ path }) => path !== undefined)?.path;
 }
 
+export interface ChangeFound {
+  readonly change: LoggedChange;
+  readonly hunks: readonly Hunk[];
+  readonly hasBefore: boolean;
+}
+
 /** The last change that a call was about to make, and whether the text from before was kept. */
-export function changeOf(call: WholeCall): { change: LoggedChange; hunks: Hunk[]; hasBefore: boolean } | undefined {
+export function changeOf(call: WholeCall): ChangeFound | undefined {
   const event = [...call.events].reverse().find(({ kind, change }) => kind === "intended" && change !== undefined);
   if (!event?.change) {
     return undefined;
@@ -164,8 +170,8 @@ export function iconOf(outcome: string): { readonly icon: string; readonly colou
 }
 
 /** The title of a session: what it belongs to. */
-export function titleOfSession({ session, calls }: SessionOfCalls, ownProcess: number | undefined): string {
-  if (session.process === ownProcess && session.alive) {
+export function titleOfSession({ session, calls }: SessionOfCalls, isOwn: boolean): string {
+  if (isOwn) {
     return "This window";
   }
   const first = calls.at(-1);

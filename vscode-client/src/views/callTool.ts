@@ -6,7 +6,7 @@ import { label, plainText } from "../dialogs/plain";
 import { misfit } from "../languageModelTools/arguments";
 import { textOfOutcome } from "../languageModelTools/result";
 import type { ToolDescription } from "../protocol";
-import type { Pages } from "./pages";
+import { type Pages, showPage } from "./pages";
 import { type ArgumentRow, argumentRows, firstSentence, missing, readValue, shownValue, typedOf } from "./toolForm";
 
 type Values = Record<string, unknown>;
@@ -109,7 +109,7 @@ export class ToolCaller {
 
   async #show(outcome: CallOutcome): Promise<void> {
     const uri = this.pages.set(`${outcome.name} result`, plainText(textOfOutcome(outcome)));
-    await vscode.window.showTextDocument(uri, { preview: true, viewColumn: vscode.ViewColumn.Beside });
+    await showPage(uri, { preview: true, viewColumn: vscode.ViewColumn.Beside });
     if (outcome.isError) {
       void vscode.window.showWarningMessage(`openbuffer: ${label(textOfOutcome(outcome), 300)}`);
     }

@@ -1,5 +1,5 @@
 /** The tree of what waits, what runs, and the sessions with their calls; each change opens in the diff editor. */
-import { realpath } from "node:fs/promises";
+import { readFile, realpath } from "node:fs/promises";
 import * as vscode from "vscode";
 import type { Calls, RunningCall } from "../calls";
 import type { Connection } from "../connection";
@@ -12,6 +12,7 @@ import { invocationMessage } from "../languageModelTools/confirmation";
 import {
   aboutOf,
   bySession,
+  type ChangeFound,
   changeOf,
   changesFile,
   iconOf,
@@ -25,7 +26,7 @@ import {
   type WholeCall,
   whenOf,
 } from "./callLog";
-import { LOG, Pages } from "./pages";
+import { LOG, Pages, showPage } from "./pages";
 import type { ServerProgram } from "./program";
 
 const CALLS_MOST = 300;
@@ -49,6 +50,8 @@ export class CallsView implements vscode.TreeDataProvider<Node>, vscode.Disposab
   #isOld = true;
   #timer: NodeJS.Timeout | undefined;
   #reading: Promise<void> | undefined;
+  /** Processes that are this window's server, or were started by it. */
+  #own: ReadonlySet<number> = new Set();
 
   constructor(
     private readonly connection: Connection,
@@ -132,8 +135,8 @@ export class CallsView implements vscode.TreeDataProvider<Node>, vscode.Disposab
   }
 
   #sessionItem(session: SessionOfCalls): vscode.TreeItem {
-    const isOwn = session.session.process === this.connection.server?.processId && session.session.alive;
-    const title = titleOfSession(session, this.connection.server?.processId);
+    const isOwn = session.session.alive && this.#own.has(session.session.process);
+    const title = titleOfSession(session, isOwn);
     const state = isOwn ? vscode.TreeItemCollapsibleState.Expanded : vscode.TreeItemCollapsibleState.Collapsed;
     const item = new vscode.TreeItem(title, state);
     item.id = session.session.key;
@@ -161,6 +164,7 @@ export class CallsView implements vscode.TreeDataProvider<Node>, vscode.Disposab
     try {
       const answer = await this.program.run(["log", "--json", "-n", String(CALLS_MOST)]);
       this.#sessions = bySession(readCalls(answer.stdout), await rootsOfWindow());
+      this.#own = await serverProcesses(this.#sessions, this.connection.server?.processId);
       this.#trouble = answer.code === 0 ? undefined : answer.stderr.trim() || "The log cannot be read.";
     } catch (error) {
       this.#trouble = error instanceof Error ? error.message : String(error);
@@ -181,13 +185,16 @@ export class CallsView implements vscode.TreeDataProvider<Node>, vscode.Disposab
   }
 
   async #openChange(call: LoggedCall): Promise<void> {
-    const answer = await this.program.run(["log", "show", String(call.number), "--json"]);
+    const [answer, kept] = await Promise.all([
+      this.program.run(["log", "show", String(call.number), "--json"]),
+      this.program.run(["log", "show", String(call.number), "--before"]),
+    ]);
     const whole = answer.code === 0 ? (JSON.parse(answer.stdout) as WholeCall) : undefined;
     const found = whole && changeOf(whole);
     if (!found || found.hunks.length === 0) {
       return this.#showDetails(call);
     }
-    const before = await this.#before(call, found.change.before_bytes, found.hasBefore, found.hunks);
+    const before = await textBefore(found, kept.code === 0 ? kept.stdout : undefined);
     const sides = sidesOf(before, found.hunks, true);
     const name = nameOf(found.change.path);
     const left = this.#pages.set(`${call.number}/before/${name}`, sides.before);
@@ -196,31 +203,24 @@ export class CallsView implements vscode.TreeDataProvider<Node>, vscode.Disposab
     await vscode.commands.executeCommand("vscode.diff", left, right, title, { preview: true });
   }
 
-  /** The whole text from before: as the log kept it; else what the file holds now, if these are its places still. */
-  async #before(
-    call: LoggedCall,
-    bytes: number | null,
-    isKept: boolean,
-    hunks: NonNullable<ReturnType<typeof changeOf>>["hunks"],
-  ): Promise<string | undefined> {
-    if (bytes === null) {
-      return "";
-    }
-    if (isKept) {
-      const answer = await this.program.run(["log", "show", String(call.number), "--before"]);
-      return answer.code === 0 ? answer.stdout : undefined;
-    }
-    const path = pathOf(call);
-    const now = path === undefined ? undefined : await currentText(path);
-    return now !== undefined && withHunks(now, hunks) !== undefined ? now : undefined;
-  }
-
   async #showDetails(call: LoggedCall): Promise<void> {
     const answer = await this.program.run(["log", "show", String(call.number)]);
     const text = answer.code === 0 ? shownCall(answer.stdout) : `${plainText(answer.stderr)}\n`;
-    const uri = this.#pages.set(`Call ${call.number} (${call.tool}).diff`, text);
-    await vscode.window.showTextDocument(uri, { preview: true });
+    const uri = this.#pages.set(`Call ${call.number} (${call.tool})`, text);
+    await showPage(uri, { preview: true });
   }
+}
+
+/** The whole text from before: as the log kept it; else what the file holds now, if these are its places still. */
+async function textBefore(found: ChangeFound, kept: string | undefined): Promise<string | undefined> {
+  if (found.change.before_bytes === null) {
+    return "";
+  }
+  if (found.hasBefore && kept !== undefined) {
+    return kept;
+  }
+  const now = await currentText(found.change.path);
+  return now !== undefined && withHunks(now, found.hunks) !== undefined ? now : undefined;
 }
 
 function waitingItem(title: string): vscode.TreeItem {
@@ -255,6 +255,26 @@ function callItem(node: Extract<Node, { kind: "call" }>): vscode.TreeItem {
     ? { title: "Open Change", command: "openbuffer.calls.openChange", arguments: [node] }
     : { title: "Show Details", command: "openbuffer.calls.showDetails", arguments: [node] };
   return item;
+}
+
+/** A program may be a wrapper that starts the server, so that the process of a session is its child. */
+async function serverProcesses(sessions: readonly SessionOfCalls[], own: number | undefined): Promise<Set<number>> {
+  const found = new Set<number>();
+  for (const { session } of sessions.filter((each) => each.session.alive)) {
+    if (own !== undefined && (session.process === own || (await parentOf(session.process)) === own)) {
+      found.add(session.process);
+    }
+  }
+  return found;
+}
+
+async function parentOf(process: number): Promise<number | undefined> {
+  try {
+    const status = await readFile(`/proc/${process}/status`, "utf8");
+    return Number(/^PPid:\s*(\d+)/m.exec(status)?.[1]);
+  } catch {
+    return undefined; // where there is no such directory, the process itself has to do
+  }
 }
 
 async function openFile(call: LoggedCall): Promise<void> {

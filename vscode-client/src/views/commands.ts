@@ -6,7 +6,7 @@ import { label, plainText } from "../dialogs/plain";
 import { shownCall } from "./callLog";
 import { ToolCaller } from "./callTool";
 import { doctorPage } from "./doctor";
-import { LOG, Pages } from "./pages";
+import { LOG, Pages, showPage } from "./pages";
 import type { ServerProgram } from "./program";
 import { unsavedDocuments } from "./statusBar";
 
@@ -76,7 +76,7 @@ async function showProgram(
   const answer = await program.run(subcommand, undefined, takesConfig);
   const said = [answer.stdout, answer.stderr].filter((text) => text.trim() !== "").join("\n");
   const uri = pages.set(name, shownCall(said || "nothing is recorded yet"));
-  await vscode.window.showTextDocument(uri, { preview: true });
+  await showPage(uri, { preview: true });
 }
 
 async function doctor(connection: Connection, program: ServerProgram, pages: Pages): Promise<void> {

@@ -7,8 +7,9 @@ import { sandboxInWords } from "./statusText";
 
 /** A file of the user's may change at any time, and an answer takes about half a second. */
 const FRESH_MS = 3_000;
-/** A chat waits for it before it asks. */
-const ANSWER_MS = 2_500;
+/** So long a chat waits for it before it asks. */
+const WAITS_MS = 2_500;
+const ANSWER_MS = 30_000;
 
 export class Configuration implements vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<void>();
@@ -39,7 +40,8 @@ export class Configuration implements vscode.Disposable {
 
   /** The rules as they count now; undefined where that cannot be found out in time. */
   async permissions(): Promise<Permissions | undefined> {
-    const base = permissionsOf(Date.now() - this.#readMs < FRESH_MS ? this.#config : await this.#read());
+    const isFresh = Date.now() - this.#readMs < FRESH_MS;
+    const base = permissionsOf(isFresh ? this.#config : await Promise.race([this.#read(), late(WAITS_MS)]));
     return base && withEditorSettings(base, this.#editor().permissions);
   }
 
@@ -77,4 +79,11 @@ export class Configuration implements vscode.Disposable {
     this.#changed.fire();
     return this.#config;
   }
+}
+
+/** Nothing, after a while. */
+function late(ms: number): Promise<undefined> {
+  return new Promise((resolve) => {
+    setTimeout(() => resolve(undefined), ms).unref?.();
+  });
 }

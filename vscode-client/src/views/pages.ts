@@ -50,6 +50,16 @@ export class Pages implements vscode.TextDocumentContentProvider, vscode.Disposa
   }
 }
 
+/** The language of pages: it wraps long lines and marks what was written out, see package.json. */
+const LANGUAGE = "openbuffer-page";
+
+/** Show one of these texts as a page, whole. */
+export async function showPage(uri: vscode.Uri, options: vscode.TextDocumentShowOptions): Promise<void> {
+  const document = await vscode.workspace.openTextDocument(uri);
+  await vscode.languages.setTextDocumentLanguage(document, LANGUAGE);
+  await vscode.window.showTextDocument(document, options);
+}
+
 /** The tabs that show one of these texts, in whatever group. */
 export function tabsOf(uris: readonly vscode.Uri[]): vscode.Tab[] {
   const wanted = new Set(uris.map(String));
