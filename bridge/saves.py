@@ -21,15 +21,19 @@ class Saves:
         self._tell = tell
 
     def saved(self, path: str, text: str) -> None:
-        """The editor has saved the document of this path.
+        """The editor has saved the document of this path, which may lead through links.
 
         A file that is not UTF-8, or has a mark that the editor keeps to itself, will not match and be moved, and told.
         """
-        from openbuffer.sandbox.quarantine.protected import has_protected_name  # noqa: PLC0415  not before the first answer
-
         tell = self._tell
-        if tell is not None and has_protected_name(path):
+        if tell is not None:
             # Nothing waits for it, and it ends by itself: it writes a line where commands are noted.
-            asyncio.get_running_loop().run_in_executor(
-                None, lambda: tell(os.path.realpath(path), text.encode("utf-8", "replace"))
-            )
+            asyncio.get_running_loop().run_in_executor(None, _tell_of_protected, tell, path, text)
+
+
+def _tell_of_protected(tell: Callable[[str, bytes], None], path: str, text: str) -> None:
+    from openbuffer.sandbox.quarantine.protected import has_protected_name  # noqa: PLC0415  not before the first answer
+
+    real = os.path.realpath(path)
+    if has_protected_name(real):
+        tell(real, text.encode("utf-8", "replace"))

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import logging
-import os
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 from anyio.lowlevel import checkpoint
 from openbuffer.editor_access.client_requests import TOOLS_CHANGED
-from openbuffer.editor_access.errors import EditorAccessError
 from openbuffer.editor_access.lsp import LspEditor
 from openbuffer.editor_access.uri import path_from_uri, uri_from_path
 from openbuffer.tools.contract import ToolContext
@@ -118,12 +115,9 @@ class Session:
     def saved(self, uri: str) -> None:
         """The editor has saved this document, and the document store knows of it."""
         path = path_from_uri(uri)
-        if self._saves is None or path is None or self.editor is None:
-            return
-        with suppress(EditorAccessError):  # what it holds is not known, so that nothing is told
-            document = self.editor.document(os.path.realpath(path))
-            if document is not None:
-                self._saves.saved(document.path, document.text)
+        text = None if self.editor is None else self.editor.text_of(uri)
+        if self._saves is not None and path is not None and text is not None:
+            self._saves.saved(path, text)
 
     async def ready(self) -> None:
         """Wait until the settings are known as far as they can be; mostly they are, and that does not give way.

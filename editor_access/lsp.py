@@ -150,6 +150,12 @@ class LspEditor:
         opened = self._documents.find(path)
         return None if opened is None else opened.snapshot(path)
 
+    def text_of(self, uri: str) -> str | None:
+        """The text of this document as the client told it, without a look at the disk; None where it is not known."""
+        slot = self._documents.slot_of(uri)
+        opened = None if slot is None else slot.open
+        return None if opened is None or opened.out_of_sync is not None else opened.buffer.text
+
     async def baseline(self, document: Document) -> Baseline | None:
         """A text of this opening that the disk held at the same time; None where none is known."""
         opened = self._same_opening(document)
