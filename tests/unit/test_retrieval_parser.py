@@ -12,7 +12,7 @@ import pytest
 from openbuffer.tools.adapters import tree_sitter_parser
 from openbuffer.tools.adapters.tree_sitter_parser import TreeSitterParser
 from openbuffer.tools.contract import CancellationToken
-from openbuffer.tools.errors import ToolCancelledError
+from openbuffer.tools.errors import ToolCancelledError, ToolFailure
 from openbuffer.tools.retrieval.port import Parsed, SourceText
 
 from ..processes import children_of
@@ -87,6 +87,59 @@ def test_after_some_hangs_batches_with_further_ones_are_not_tried(
         *["parsing it takes more than 0.5 seconds"] * 2,
         *["not tried: too many others could not be parsed"] * 4,
     ]
+
+
+BROKEN = """
+import os, time
+from openbuffer.tools.adapters import tree_sitter_symbols, tree_sitter_worker
+real = tree_sitter_symbols.load
+def load(language):
+    if language == "go":
+        raise ValueError("Incompatible Language version 99")
+    if language == "rust":
+        os._exit(139)
+    while language == "lua":
+        time.sleep(1)
+    real(language)
+tree_sitter_symbols.load = load
+tree_sitter_worker.main()
+"""
+"""Grammars that are installed and cannot be loaded: of another release of tree-sitter, or damaged."""
+
+
+@pytest.mark.contract("W5")
+@pytest.mark.parametrize(
+    "languages", [["python", "go", "rust"], pytest.param(["python", "lua"], marks=pytest.mark.slow)]
+)
+def test_a_grammar_that_cannot_be_loaded_costs_the_files_of_its_language_alone(
+    monkeypatch: pytest.MonkeyPatch, languages: list[str]
+) -> None:
+    monkeypatch.setattr(tree_sitter_parser, "START", BROKEN)
+    monkeypatch.setattr(tree_sitter_parser, "_START_TIMEOUT_S", 10.0)
+    texts = {"python": b"def f(): pass", "go": b"package a", "rust": b"fn a() {}", "lua": b"local a = 1"}
+    order = [languages[number % len(languages)] for number in range(150)]
+    sources = [SourceText(f"{number}", language, texts[language]) for number, language in enumerate(order)]
+    with closing(TreeSitterParser()) as parser:
+        found = parse(parser, sources)
+    expected = {
+        "python": {""},
+        "go": {"its grammar cannot be loaded (ValueError: Incompatible Language version 99)"},
+        "rust": {"its grammar cannot be loaded (the process has ended)"},
+        "lua": {"its grammar cannot be loaded (it takes more than 10 seconds)"},
+    }
+    for language in languages:
+        assert {found[each.path].trouble for each in sources if each.language == language} == expected[language]
+
+
+def test_where_no_process_can_be_started_that_is_said_and_no_file_is_blamed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with closing(TreeSitterParser()) as parser:
+        with monkeypatch.context() as patched:
+            patched.setattr("openbuffer.tools.support.isolated_process.sys.executable", "/nowhere/python")
+            with pytest.raises(ToolFailure, match=r"parser cannot be started .*No such file"):
+                parse(parser, python(a="def a(): pass"))
+        assert parse(parser, python(a="def a(): pass"))["a"].trouble == ""
 
 
 @pytest.mark.contract("W5", "T6")

@@ -14,7 +14,7 @@ from importlib import util
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from ..errors import ToolCancelledError
+from ..errors import ToolCancelledError, ToolFailure
 from ..limits import RETRIEVAL_BATCH_TIMEOUT_S, RETRIEVAL_FILE_TIMEOUT_S, RETRIEVAL_HANGS_MAX
 from ..retrieval.plain import NotPlainError, symbols_from_plain
 from ..retrieval.port import Parsed
@@ -84,6 +84,7 @@ class TreeSitterParser:
 
         Raises:
             ToolCancelledError: the token was cancelled, and what parsed has ended.
+            ToolFailure: no process can be started, so that no file can be parsed now.
         """
         batches = _batches(sources)
         first = list(_taken(batches, 2))
@@ -111,8 +112,21 @@ class TreeSitterParser:
         self._processes.close()
 
     def _parsed(self, batch: list[SourceText], token: CancellationToken, patience: _Patience) -> list[Parsed]:
-        if not batch:
-            return []
+        found: dict[str, Parsed] = {}
+        left = [source for source in batch if source.language not in patience.unloadable]
+        if left:
+            try:
+                found = {each.path: each for each in self._parsed_together(left, token, patience)}
+            except _NotBegunError as failure:
+                languages = {source.language for source in left}
+                if len(languages) == 1:
+                    patience.unloadable[languages.pop()] = str(failure)
+                for language in sorted(languages):
+                    part = [source for source in left if source.language == language]
+                    found.update((each.path, each) for each in self._parsed(part, token, patience))
+        return [found.get(source.path) or _unloadable(source, patience) for source in batch]
+
+    def _parsed_together(self, batch: list[SourceText], token: CancellationToken, patience: _Patience) -> list[Parsed]:
         is_single = len(batch) == 1
         try:
             timeout_s = self._file_timeout_s if is_single else max(RETRIEVAL_BATCH_TIMEOUT_S, self._file_timeout_s)
@@ -136,14 +150,31 @@ class TreeSitterParser:
         return alone
 
     def _asked(self, batch: list[SourceText], token: CancellationToken, timeout_s: float) -> list[Parsed]:
+        has_begun = False
+
         def ask(exchange: Exchange) -> list[Any]:
+            nonlocal has_begun
             exchange.send(order_frame(batch))
             wait_until_begun(exchange.receive)
+            has_begun = True
             # What the start of a process takes on a busy machine is no file's fault.
             exchange.allow(timeout_s)
             return read_answer(exchange.receive, len(batch))
 
-        answers = self._processes.use(ask, token, _START_TIMEOUT_S)
+        try:
+            answers = self._processes.use(ask, token, _START_TIMEOUT_S)
+        except ProcessTimedOutError:
+            if has_begun:
+                raise
+            raise _NotBegunError(f"it takes more than {_START_TIMEOUT_S:g} seconds") from None
+        except ProcessFailedError as failure:
+            if failure.code is None:
+                raise ToolFailure(
+                    f"the parser cannot be started ({failure}), so that nothing was indexed."
+                ) from failure
+            if has_begun:
+                raise
+            raise _NotBegunError("the process has ended") from failure
         return [_result(source.path, answer) for source, answer in zip(batch, answers, strict=True)]
 
 
@@ -154,11 +185,23 @@ def installed_languages() -> frozenset[str]:
     return frozenset(name for name, grammar in GRAMMARS.items() if _is_installed(grammar.module))
 
 
+class _NotBegunError(Exception):
+    """The process did not come so far that it could begin with the first file; the text says why."""
+
+
 class _Patience:
-    """How many files could not be parsed within one call; each of them costs seconds."""
+    """How many files could not be parsed within one call, each of which costs seconds; and the languages, with why,
+    whose grammars could not be loaded.
+    """
 
     def __init__(self) -> None:
         self.hangs = 0
+        self.unloadable: dict[str, str] = {}
+
+
+def _unloadable(source: SourceText, patience: _Patience) -> Parsed:
+    why = patience.unloadable[source.language]
+    return Parsed(source.path, trouble=f"its grammar cannot be loaded ({why})", may_pass=True)
 
 
 def _result(path: str, answer: Any) -> Parsed:

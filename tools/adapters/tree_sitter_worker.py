@@ -21,6 +21,7 @@ START: Final = "from openbuffer.tools.adapters.tree_sitter_worker import main; m
 _HEAD: Final = struct.Struct("!II")
 _ANSWER_MAX_BYTES: Final = 256 * 1024 * 1024
 _BEGUN: Final = b"\1"
+_WHY_MAX_CHARS: Final = 300
 
 
 def order_frame(sources: Sequence[SourceText]) -> bytes:
@@ -63,7 +64,17 @@ def main() -> None:
     from ..support.isolated_life import live  # noqa: PLC0415  the other side has no use for it
     from .tree_sitter_symbols import NotParsedError, load, symbols_of  # noqa: PLC0415
 
+    unloadable: dict[str, str] = {}
+
+    def loaded(language: str) -> None:
+        try:
+            load(language)
+        except Exception as error:  # noqa: BLE001  whatever a module of somebody else raises
+            unloadable[language] = f"its grammar cannot be loaded ({type(error).__name__}: {error})"[:_WHY_MAX_CHARS]
+
     def parsed(language: str, content: bytes) -> Any:
+        if language in unloadable:
+            return unloadable[language]
         try:
             return symbols_as_plain(symbols_of(language, content))
         except NotParsedError as error:
@@ -77,7 +88,7 @@ def main() -> None:
         order = json.loads(read_exactly(owner.recv, head))
         contents = read_exactly(owner.recv, size)
         for language in {language for language, _ in order}:
-            load(language)
+            loaded(language)
         owner.sendall(_BEGUN)
         answers: list[Any] = []
         start = 0

@@ -153,5 +153,6 @@ class SymbolParser(Protocol):
 
         Raises:
             ToolCancelledError: the token was cancelled; what was started for it has ended.
+            ToolFailure: it can parse nothing now, whatever the file; the text says why.
         """
         ...
