@@ -90,7 +90,7 @@ class BridgeProtocol(LanguageServerProtocol):
         self._tasks = tasks
 
     def run_beside(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Run this beside the messages, until the session ends; it must not raise."""
+        """Run this beside the messages, until the session ends; a fault of it is logged."""
         assert self._tasks is not None
         self._tasks.start_soon(_done, work)
 
@@ -321,7 +321,10 @@ class BridgeServer(LanguageServer):
 
 
 async def _done(work: Callable[[], Awaitable[None]]) -> None:
-    await work()
+    try:
+        await work()
+    except Exception:
+        log.exception("what was to be done beside the messages failed")
 
 
 def _client_error(error: object) -> JsonRpcException:

@@ -151,3 +151,19 @@ async def test_a_cancel_of_the_client_cannot_reach_our_own_requests(protocol: Br
         await anyio.wait_all_tasks_blocked()
         client.answer(result={"applied": True})
     assert len(client.sent) == 1
+
+
+@pytest.mark.contract("B3")
+async def test_what_fails_beside_the_messages_takes_no_session_down(
+    protocol: BridgeProtocol, client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fails() -> None:
+        raise OSError("the sandbox could not be cleaned up")
+
+    async with anyio.create_task_group() as tasks:
+        protocol.run_in(tasks)
+        protocol.run_beside(fails)
+        await anyio.wait_all_tasks_blocked()
+        protocol.handle_message({"jsonrpc": "2.0", "id": 1, "method": "no/such"})
+    assert client.sent[-1]["error"]["code"] == -32002
+    assert "the sandbox could not be cleaned up" in caplog.text
