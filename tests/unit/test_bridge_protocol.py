@@ -131,7 +131,8 @@ async def test_when_the_connection_is_lost_whoever_waits_is_told(protocol: Bridg
     assert lost.group_contains(EditorLostError)
     with pytest.raises(ConnectionLostError):
         await protocol.send_request_async(types.WORKSPACE_APPLY_EDIT, PARAMS)
-    assert len(client.sent) == 1
+    request, withdrawn = client.sent
+    assert (withdrawn["method"], withdrawn["params"]) == ("$/cancelRequest", {"id": request["id"]})
 
 
 async def test_a_client_that_cannot_apply_edits_is_not_asked(protocol: BridgeProtocol, client: Client) -> None:
