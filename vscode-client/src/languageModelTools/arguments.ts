@@ -24,7 +24,7 @@ function isTelling({ keyword }: OutputUnit): boolean {
 
 function inWords({ instanceLocation, error }: OutputUnit): string {
   const where = instanceLocation.replace(/^#\/?/, "").replaceAll("/", ".");
-  const what = error.replace(/\.$/, "");
+  const what = error.replace(/\.$/, "").replace(/^Instance /, "it ");
   return where ? `${where}: ${what}` : what;
 }
 

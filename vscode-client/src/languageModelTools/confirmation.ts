@@ -102,7 +102,10 @@ function changeInMarkdown(path: string, hunks: readonly Hunk[], trouble: string 
   }
   const left = lines.length - DIFF_MAX_LINES;
   const shown = left > 0 ? lines.slice(0, DIFF_MAX_LINES) : lines;
-  const more = left > 0 ? `\n${left} more lines are not shown here.\n` : "";
+  const more =
+    left > 0
+      ? `\n${left} more lines are not shown here: the command **openbuffer: Show Proposed Change** shows all.\n`
+      : "";
   const note = trouble ? `\nNote: ${markdownWords(trouble)}.\n` : "";
   const block = shown.length > 0 ? markdownBlock(shown.join("\n"), "diff") : "\nNothing is in it.\n";
   return `${markdownWords(path)}\n${note}${block}${more}`;

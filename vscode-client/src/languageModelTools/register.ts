@@ -71,8 +71,7 @@ class ServerTool implements vscode.LanguageModelTool<Arguments> {
     const confirmation = confirmationOf(this.#name, input, await this.#current(input));
     const markdown = new vscode.MarkdownString(confirmation.markdown);
     if (confirmation.change) {
-      markdown.isTrusted = { enabledCommands: [Proposals.COMMAND] };
-      markdown.appendMarkdown(this.proposals.link(confirmation.change));
+      this.proposals.keep(confirmation.change);
     }
     return { ...message, confirmationMessages: { title: confirmation.title, message: markdown } };
   }
@@ -119,44 +118,34 @@ interface Proposal {
   readonly after: string;
 }
 
-/** Changes that chats show, for the diff editor: the last ones, by a number that says nothing else. */
+/** The change that a chat has shown last, for the diff editor: a chat does not let its messages have links to commands. */
 class Proposals implements vscode.Disposable {
-  static readonly COMMAND = "openbuffer.showProposal";
-  static readonly #KEPT = 50;
-  readonly #kept = new Map<number, Proposal>();
   readonly #pages = new Pages(`${LOG}-proposal`);
   readonly #command: vscode.Disposable;
-  #count = 0;
+  #last: Proposal | undefined;
 
   constructor() {
-    this.#command = vscode.commands.registerCommand(Proposals.COMMAND, (id: unknown) => this.#show(id));
+    this.#command = vscode.commands.registerCommand("openbuffer.showProposal", () => this.#show());
   }
 
-  /** A link to it, in Markdown. */
-  link(proposal: Proposal): string {
-    this.#count += 1;
-    this.#kept.set(this.#count, proposal);
-    for (const old of [...this.#kept.keys()].slice(0, -Proposals.#KEPT)) {
-      this.#kept.delete(old);
-    }
-    const argument = encodeURIComponent(JSON.stringify([this.#count]));
-    return `\n[Show it side by side](command:${Proposals.COMMAND}?${argument})\n`;
+  keep(proposal: Proposal): void {
+    this.#last = proposal;
   }
 
   dispose(): void {
     vscode.Disposable.from(this.#command, this.#pages).dispose();
   }
 
-  async #show(id: unknown): Promise<void> {
-    const proposal = typeof id === "number" ? this.#kept.get(id) : undefined;
-    if (!proposal) {
-      void vscode.window.showInformationMessage("openbuffer: this change is not kept any more.");
+  async #show(): Promise<void> {
+    if (!this.#last) {
+      void vscode.window.showInformationMessage("openbuffer: no chat has proposed a change yet.");
       return;
     }
-    const name = nameOf(proposal.path);
-    const before = this.#pages.add(name, plainText(proposal.before));
-    const after = this.#pages.add(name, plainText(proposal.after));
-    await vscode.commands.executeCommand("vscode.diff", before, after, `${name}: proposed`, { preview: true });
+    const { path, before, after } = this.#last;
+    const name = nameOf(path);
+    const left = this.#pages.set(`before/${name}`, plainText(before));
+    const right = this.#pages.set(`after/${name}`, plainText(after));
+    await vscode.commands.executeCommand("vscode.diff", left, right, `${name}: proposed`, { preview: true });
   }
 }
 

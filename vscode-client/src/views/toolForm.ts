@@ -109,5 +109,6 @@ export function typedOf(row: ArgumentRow, value: unknown): string {
 
 /** The first sentence of a description. */
 export function firstSentence(description: string): string {
-  return /^.*?[.:](?=\s|$)/s.exec(description)?.[0] ?? description;
+  const sentence = /^.*?[.:](?=\s|$)/s.exec(description)?.[0] ?? description;
+  return sentence.replace(/:$/, ".");
 }
