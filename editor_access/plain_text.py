@@ -51,6 +51,11 @@ def plain_byte_pieces(data: bytes) -> Iterator[bytes]:
     return _pieces(data, _start(data, _IN_BYTES), _end(data, _IN_BYTES), _IN_BYTES)
 
 
+def pieces_of(content: AnyStr) -> Iterator[AnyStr]:
+    """All of a content as it is. No piece is empty."""
+    return (content[start : start + _PIECE] for start in range(0, len(content), _PIECE))
+
+
 def same_stream(one: Iterator[AnyStr], other: Iterator[AnyStr]) -> bool:
     """Whether two streams of pieces, none of them empty, come to the same; read no further than they do."""
     left, right = next(one, None), next(other, None)

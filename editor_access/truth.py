@@ -25,10 +25,10 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
 
-from .plain_text import plain_byte_pieces, plain_pieces, same_stream, same_text
+from .plain_text import pieces_of, plain_byte_pieces, plain_pieces, same_stream, same_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 Truth: TypeAlias = Literal["one_text", "disk", "editor", "conflict", "no_baseline"]
 """Whose text is to be read and changed; see the table."""
@@ -99,6 +99,14 @@ def fingerprint(disk: bytes | None) -> Fingerprint:
     return digest.digest()
 
 
+def is_on_disk(document: str, disk: bytes) -> bool:
+    """Whether the file is this very text, line ends and final newline too, in whatever encoding; a mark aside."""
+    as_utf8 = _as_utf8(disk)
+    if any(_is_encoded(document, "utf-8", data) for data in (as_utf8, as_utf8.removeprefix(_UTF8_MARK))):
+        return True
+    return not document.isascii() and any(_is_encoded(document, codec, disk) for codec in _UNMARKED)
+
+
 def _is_its_utf8(document: str, disk: bytes) -> bool:
     return _encodes_to(document, "utf-8", _as_utf8(disk))
 
@@ -109,11 +117,19 @@ def _is_in_another_encoding(document: str, disk: bytes) -> bool:
 
 
 def _encodes_to(text: str, codec: str, data: bytes) -> bool:
+    return _is_stream(plain_pieces(text), codec, plain_byte_pieces(data))
+
+
+def _is_encoded(text: str, codec: str, data: bytes) -> bool:
+    return _is_stream(pieces_of(text), codec, pieces_of(data))
+
+
+def _is_stream(pieces: Iterator[str], codec: str, data: Iterator[bytes]) -> bool:
     errors = "surrogatepass" if codec == "utf-8" else "strict"
     # All these encodings hold ASCII as it is, which costs a twentieth by itself.
-    pieces = (piece.encode("ascii" if piece.isascii() else codec, errors) for piece in plain_pieces(text))
+    encoded = (piece.encode("ascii" if piece.isascii() else codec, errors) for piece in pieces)
     try:
-        return same_stream(pieces, plain_byte_pieces(data))
+        return same_stream(encoded, data)
     except UnicodeEncodeError:
         return False
 
@@ -129,6 +145,7 @@ def _as_utf8(disk: bytes) -> bytes:
     return disk
 
 
+_UTF8_MARK: Final = b"\xef\xbb\xbf"
 _MARKED: Final = (
     # UTF-32 LE before UTF-16 LE, whose mark is the beginning of its own.
     (b"\xff\xfe\0\0", "utf-32-le"),

@@ -480,12 +480,7 @@ def test_the_bytes_on_disk_are_the_old_ones_but_for_the_edit(
     assert "nothing unsaved" in editor.read(file).output
 
 
-def same_but_for_its_end(before: str, content: str) -> bool:
-    """Then nothing is to be saved: the two count as the same text."""
-    return before.removesuffix("\n") == content.removesuffix("\n")
-
-
-@pytest.mark.contract("E8", "F6")
+@pytest.mark.contract("E8", "E9", "F6")
 @pytest.mark.parametrize("fixes", ["fixendofline", "nofixendofline"])
 @pytest.mark.parametrize(
     ("before", "content"),
@@ -493,11 +488,14 @@ def same_but_for_its_end(before: str, content: str) -> bool:
         ("a\nb", "a\nB"),
         ("a\nb", "a\nb\n"),
         ("a\nb\n", "a\nB"),
+        ("a\nb\n", "a\nb"),
         ("", "x\n"),
         ("", "x"),
         ("a\n", "a\n\n"),
+        ("a\n\n", "a\n"),
         ("a", ""),
         ("a\n", ""),
+        ("\n", ""),
     ],
 )
 def test_the_end_of_a_text_is_as_it_was_asked_for_unless_the_editor_adds_one(
@@ -507,14 +505,52 @@ def test_the_end_of_a_text_is_as_it_was_asked_for_unless_the_editor_adds_one(
     file = opened(editor, folder, before)
     assert "nothing unsaved" in editor.read(file).output
     answer = editor.write(file, content)
-    assert answer.success, answer
     shown = content if fixes.startswith("no") or content.endswith("\n") else content + "\n"
     editor.command("set fixendofline")
-    on_disk = {shown, before} if same_but_for_its_end(before, content) else {shown}
-    assert file.read_text() in on_disk, answer
+    assert file.read_text() == shown, answer
+    assert not editor.modified()
+    if shown == before:
+        assert "would change nothing" in answer.error
+        return
+    assert "and saved to disk" in answer.output
+    goes_on_without = shown != content and before != "" and not before.endswith("\n")
+    assert ("saving put a line end" in answer.output) is goes_on_without, answer
     assert editor.read(file).success
     editor.type("u")
     assert editor.lines() == before.removesuffix("\n").split("\n")
+
+
+@pytest.mark.contract("E8", "E9", "F6")
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"a\r\nb\n", b"a\nb\n"),
+        (b"a\nb\n", b"a\r\nb\r\n"),
+        (b"\xef\xbb\xbfa\nb", b"\xef\xbb\xbfa\nb\n"),
+        (b"\xe9\nb", b"\xe9\nb\n"),
+        (b"\xff\xfea\0\n\0b\0", b"\xff\xfea\0\n\0b\0\n\0"),
+    ],
+    ids=["line ends", "to CRLF", "behind a mark", "Latin-1", "UTF-16"],
+)
+def test_an_edit_of_nothing_but_line_ends_is_saved_like_any_other(
+    editor: PluginNeovim, folder: Path, before: bytes, after: bytes
+) -> None:
+    file = opened(editor, folder, before)
+    content = {0xE9: "é\nb\n", 0xFF: "a\nb\n"}.get(after[0]) or after.decode("utf-8-sig")
+    answer = editor.write(file, content)
+    assert "and saved to disk" in answer.output
+    assert (file.read_bytes(), editor.modified()) == (after, False)
+
+
+@pytest.mark.contract("E7", "E8")
+def test_line_ends_that_a_buffer_cannot_have_are_refused_and_leave_it_untouched(
+    editor: PluginNeovim, folder: Path
+) -> None:
+    file = opened(editor, folder, b"a\r\nb\r\n")
+    assert "would change nothing" in editor.write(file, "a\nb\r\n").error
+    assert (editor.lines(), editor.modified(), file.read_bytes()) == (["a", "b"], False, b"a\r\nb\r\n")
+    assert editor.edit(file, "b\r\n", "B\nc\n").success
+    assert file.read_bytes() == b"a\r\nB\r\nc\r\n"
 
 
 @pytest.mark.contract("E8")

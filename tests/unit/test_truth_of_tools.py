@@ -430,6 +430,44 @@ async def test_no_save_is_asked_for_over_a_file_that_changed_while_the_edit_was_
     assert "in conflict with the disk" in await desk.read()
 
 
+@pytest.mark.contract("E9")
+@pytest.mark.parametrize(
+    ("before", "content"),
+    [
+        (b"a\nb", "a\nb\n"),
+        (b"a\nb\n", "a\nb"),
+        (b"a\r\nb\n", "a\nb\n"),
+        (b"a\nb\n", "a\r\nb\r\n"),
+    ],
+    ids=["final newline", "without it", "line ends", "CRLF"],
+)
+async def test_a_change_of_what_editors_normalise_is_saved_and_no_other_words_are_made_of_it(
+    desk: Desk, before: bytes, content: str
+) -> None:
+    desk.file.write_bytes(before)
+    await desk.open()
+    written = await desk.write(content)
+    assert written.success, written.error
+    assert desk.shown == content
+    assert ("and saved to disk." in written.output) is desk.is_rich
+    assert desk.file.read_bytes() == (content.encode() if desk.is_rich else before)
+
+
+@pytest.mark.contract("E9")
+async def test_a_final_line_end_that_saving_adds_untold_is_told(tmp_path: Path) -> None:
+    root = Path(os.path.realpath(tmp_path))  # noqa: ASYNC240  # a temporary directory of the test
+    editor = MemoryEditor(habits=EditorHabits(final_newline="added_untold"))
+    client = MemoryLanguageClient(editor, encoding="utf-16", temperament=Temperament(), rich=ALL)
+    access = LspEditor(client, encoding="utf-16", timeouts=PATIENT, disk=RootedDiskText(root), rich=ALL)
+    client.connect(access)
+    desk = Desk(root, editor, access)
+    desk.file.write_text("base\nsame")
+    await desk.open()
+    assert "saving put a line end at the end of the file" in (await desk.edit()).output
+    assert "nothing unsaved" in await desk.read()
+    access.connection_lost()
+
+
 @pytest.mark.contract("E10")
 async def test_what_was_typed_and_not_told_is_read_where_the_editor_can_be_asked(tmp_path: Path) -> None:
     root = Path(os.path.realpath(tmp_path))  # noqa: ASYNC240  # a temporary directory of the test

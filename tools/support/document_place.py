@@ -125,6 +125,7 @@ class DocumentPlace:
                     self._editor,
                     made,
                     context,
+                    before=fitted.document.text,
                     over_the_users=self._standing.author == "user" and not change.can_move,
                     holds_it=fitted.is_in,
                 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from openbuffer.editor_access.client_requests import disk_hash
 from openbuffer.editor_access.errors import DocumentMovedError, EditorAccessError
 from openbuffer.editor_access.text import minimal_edits
-from openbuffer.editor_access.truth import Baseline, fingerprint, judge, same_text
+from openbuffer.editor_access.truth import Baseline, fingerprint, is_on_disk, judge, same_text
 
 from ..errors import PlanOutdatedError, ToolFailure
 from .blocking import run_blocking
@@ -31,6 +31,11 @@ _MOVED_ON = (
     "It was made in the open document, which was changed further, closed or opened anew before it could be saved; "
     "whether the change is still in it is not certain, and the editor was not asked to save it."
 )
+_ENDED_BY_SAVING = "saving put a line end at the end of the file"
+_CAME_TO_NOTHING = (
+    "The open document is what it was: nothing but line ends was to be changed, or the one at the end of the text, and "
+    "about these its editor decides by itself."
+)
 _ATTEMPTS = 5  # to be quicker than whoever types or edits at the same time
 
 
@@ -40,16 +45,20 @@ async def save_after_edit(
     made: Document,
     context: ToolContext,
     *,
+    before: str,
     over_the_users: bool,
     holds_it: Callable[[str], bool],
 ) -> Landed:
     """Have the editor save ``made``, which the tool has just changed, where that is right; tell where the change is.
 
-    ``over_the_users``: what the user had not saved was replaced as a whole, which is told.
+    ``before``: the text that was changed. ``over_the_users``: what the user had not saved was replaced as a whole,
+    which is told.
     When the document was changed again meanwhile, by another agent perhaps, its newest text is saved, if that still
     holds the change (``holds_it``, which blocks). What goes wrong here is told, and never makes a failure of a change
     that was made.
     """
+    if made.text == before:
+        return Landed(_CAME_TO_NOTHING)
     if not editor.abilities.saves:
         place = _OVER_THE_USERS if over_the_users else _IN_DOCUMENT
         return Landed(f"{place}; nothing was saved to disk, which this editor cannot be asked to do.")
@@ -82,13 +91,15 @@ async def _saved(
     baseline = await editor.baseline(document)
     author = editor.author_of_unsaved(document)
     before = await run_blocking(context.cancellation, lambda: _look(found, document, baseline))
-    if before.truth == "one_text":
+    if before.is_exact or (before.truth == "one_text" and author == "user"):
         return Landed(f"{_IN_DOCUMENT}, and on disk: it was saved there at the same time.")
-    if before.truth != "editor" or author == "user":
+    # One text that is not exactly on disk: what the edit changed is what editors normalise, and is still to be saved.
+    is_unsaved = before.truth in {"editor", "one_text"}
+    if not is_unsaved or author == "user":
         _require_current(found, document)
     if author == "user":
         return Landed(f"{unsaved}; nothing was saved to disk.")
-    if before.truth != "editor":
+    if not is_unsaved:
         return _unsaved("the file on disk was changed at the same time")
     outcome = await editor.save(document, disk_hash=before.disk_hash)
     try:
@@ -113,9 +124,14 @@ def _newest(found: FoundPath, made: Document) -> Document | None:
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """A document held against the disk: the row of the table, and the disk's hash and fingerprint."""
+    """A document held against the disk: the row of the table, and the disk's hash and fingerprint.
+
+    ``is_exact``: they are the same in what editors normalise, too. ``is_ended``: but for a last line end on disk.
+    """
 
     truth: Truth
+    is_exact: bool
+    is_ended: bool
     disk_hash: str | None
     fingerprint: bytes
 
@@ -125,7 +141,12 @@ def _look(found: FoundPath, document: Document, baseline: Baseline | None) -> _L
         if now.path != found.located.path:
             raise ToolFailure(f"{found.shown}: the path leads to something else by now")
         disk = whole_content(now)
-    return _Look(judge(document.text, baseline, disk), disk_hash(disk), fingerprint(disk))
+    truth = judge(document.text, baseline, disk)
+    is_exact = is_ended = False
+    if truth == "one_text" and disk is not None:
+        is_exact = is_on_disk(document.text, disk)
+        is_ended = not is_exact and any(is_on_disk(document.text + end, disk) for end in ("\n", "\r\n"))
+    return _Look(truth, is_exact, is_ended, disk_hash(disk), fingerprint(disk))
 
 
 async def _compared(
@@ -141,7 +162,8 @@ async def _compared(
     after = await run_blocking(context.cancellation, lambda: _look(found, shown, None))
     if after.truth == "one_text":
         editor.seen_equal(shown, Baseline(shown.text, after.fingerprint))
-        return Landed(f"{_IN_DOCUMENT}, and saved to disk.", _changed_by_saving(edited, shown))
+        ended = (_ENDED_BY_SAVING,) if after.is_ended else ()
+        return Landed(f"{_IN_DOCUMENT}, and saved to disk.", (*_changed_by_saving(edited, shown), *ended))
     why = in_its_words(outcome.reason).rstrip(".")
     if outcome.kind == "not_done" and after.disk_hash == before.disk_hash:
         return _unsaved(why)

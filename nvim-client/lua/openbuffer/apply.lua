@@ -7,6 +7,9 @@ local waiting = require('openbuffer.waiting')
 
 local M = {}
 
+local UNCHANGED = "it would change nothing: the buffer's line ends are those of its 'fileformat', and with 'fixendofline' "
+  .. 'there always is a last one'
+
 --- Answer `openbuffer/readDocument`.
 ---@param client vim.lsp.Client
 ---@param params openbuffer.ReadDocumentParams
@@ -139,6 +142,9 @@ local function attempt(client, buffer, params)
   }, params.edits)
   if not plan then
     return wrong
+  end
+  if #plan.places == 0 and plan.endofline == ended_before then
+    return UNCHANGED
   end
   why = buffers.encoding_objection(buffer, plan.text)
   if why then

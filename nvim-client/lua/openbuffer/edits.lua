@@ -39,12 +39,27 @@ local function lsp_lines(text)
   end
 end
 
+--- New text with the line ends that the buffer has throughout; between its lines there are no others.
+---@param text string
+---@param line_end string
+---@return string
+local function with_line_end(text, line_end)
+  if line_end == '\n' then
+    return text
+  end
+  local plain = text:gsub('\r\n', '\n')
+  if line_end == '\r' then
+    return (plain:gsub('\n', '\r'))
+  end
+  return (plain:gsub('\n', '\r\n'))
+end
+
 ---@param text string
 ---@param edits lsp.TextEdit[]
----@param encoding 'utf-8'|'utf-16'|'utf-32'
+---@param options { line_end: string, encoding: 'utf-8'|'utf-16'|'utf-32' }
 ---@return openbuffer.Change[]?
 ---@return string? why not
-local function changes_of(text, edits, encoding)
+local function changes_of(text, edits, options)
   local starts, lines = lsp_lines(text)
   local changes, reached = {}, 0 ---@type openbuffer.Change[], integer
   local function offset(position)
@@ -52,7 +67,7 @@ local function changes_of(text, edits, encoding)
     if not line then
       return #text -- LSP takes a line behind the last one for the end
     end
-    return starts[position.line + 1] + vim.str_byteindex(line, encoding, position.character, false)
+    return starts[position.line + 1] + vim.str_byteindex(line, options.encoding, position.character, false)
   end
   for _, edit in ipairs(edits) do
     local first, last = offset(edit.range.start), offset(edit.range['end'])
@@ -60,7 +75,7 @@ local function changes_of(text, edits, encoding)
       return nil, 'the edits overlap or are not ascending'
     end
     reached = last
-    changes[#changes + 1] = { first = first, last = last, new = edit.newText }
+    changes[#changes + 1] = { first = first, last = last, new = with_line_end(edit.newText, options.line_end) }
   end
   return changes
 end
@@ -184,17 +199,6 @@ local function places_in(lines, line_end)
   end
 end
 
----@param text string
----@param line_end string
----@return string[]
-local function split(text, line_end)
-  if line_end == '\r\n' then
-    text = text:gsub('\r\n', '\n')
-  elseif line_end == '\r' then
-    text = text:gsub('\r', '\n')
-  end
-  return vim.split(text, '\n', { plain = true })
-end
 
 --- What has to be done to a buffer.
 ---@param lines string[] of the buffer
@@ -207,7 +211,7 @@ function M.plan(lines, options, edits)
   local line_end = options.line_end
   local body = table.concat(lines, line_end)
   local text = body .. (options.endofline and line_end or '')
-  local changes, why = changes_of(text, edits, options.encoding)
+  local changes, why = changes_of(text, edits, options)
   if not changes then
     return nil, why
   end
@@ -234,7 +238,7 @@ function M.plan(lines, options, edits)
         start_col = start_col,
         end_row = end_row,
         end_col = end_col,
-        lines = split(change.new, line_end),
+        lines = vim.split(change.new, line_end, { plain = true }),
       }
     end
   end
