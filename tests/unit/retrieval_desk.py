@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 from openbuffer.tools.contract import CancellationToken
+from openbuffer.tools.errors import ToolCancelledError
 from openbuffer.tools.retrieval.index import SourceFile, build_repo_map_index
 from openbuffer.tools.retrieval.port import Definition, FileSymbols, Parsed, RetrievalQuery
 
@@ -35,7 +36,8 @@ class ToyParser:
         return {"toy": "toy", "yot": "yot"}.get(path.rpartition(".")[2])
 
     def parse(self, sources: Iterable[SourceText], token: CancellationToken) -> Iterator[Parsed]:
-        assert not token.cancelled
+        if token.cancelled:
+            raise ToolCancelledError("stopped")
         for source in sources:
             self.parsed.append(source.path)
             text = source.content.decode()

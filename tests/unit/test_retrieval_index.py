@@ -13,7 +13,13 @@ from openbuffer.tools.contract import CancellationToken
 from openbuffer.tools.errors import ToolCancelledError, ToolFailure
 from openbuffer.tools.limits import RETRIEVAL_FILE_MAX_BYTES
 from openbuffer.tools.retrieval import index_format
-from openbuffer.tools.retrieval.index import RepoMapIndex, SourceFile, build_repo_map_index, update_repo_map_index
+from openbuffer.tools.retrieval.index import (
+    IndexedFile,
+    RepoMapIndex,
+    SourceFile,
+    build_repo_map_index,
+    update_repo_map_index,
+)
 from openbuffer.tools.retrieval.index_format import (
     RepoMapIndexError,
     deserialize_repo_map_index,
@@ -129,6 +135,29 @@ def test_a_cancelled_update_ends() -> None:
     files = [SourceFile("a.toy", None, cancels), *Files({"b.toy": "def b"}).listed()]
     with pytest.raises(ToolCancelledError, match="cancelled, and stopped"):
         build_repo_map_index(files, ToyParser(), token)
+
+
+@pytest.mark.contract("W5")
+def test_an_update_goes_on_where_a_cancelled_one_has_ended() -> None:
+    files = Files({f"{number}.toy": f"def f{number}" for number in range(9)})
+    journal: dict[str, IndexedFile] = {}
+    parser = ToyParser()
+    for last in ("2.toy", "6.toy"):
+        token = CancellationToken()
+
+        def read(path: str, token: CancellationToken = token, last: str = last) -> bytes:
+            if path == last:
+                token.cancel()
+            return files.texts[path].encode()
+
+        listed = [SourceFile(path, None, read) for path in files.texts]
+        with pytest.raises(ToolCancelledError):
+            update_repo_map_index(RepoMapIndex("toy"), listed, parser, token, journal=journal)
+    assert parser.parsed == [f"{number}.toy" for number in range(7)]
+    update = update_repo_map_index(RepoMapIndex("toy"), files.listed(), parser, CancellationToken(), journal=journal)
+    assert update.index == files.index()
+    assert len(update.changed) == 9
+    assert sorted(parser.parsed) == sorted(files.texts), "each once"
 
 
 @pytest.mark.contract("W5")

@@ -679,6 +679,50 @@ async def test_the_event_loop_runs_while_it_parses_and_a_cancelled_query_has_sto
     assert len(await desk.found("helper")) == 2, "and the next query gets its turn"
 
 
+class CountedToken(CancellationToken):
+    """Is cancelled from the so-manieth time on that it is asked."""
+
+    def __init__(self, at: int) -> None:
+        super().__init__()
+        self.left = at
+
+    @property
+    def cancelled(self) -> bool:
+        self.left -= 1
+        return self.left < 0
+
+
+@pytest.mark.contract("W5", "T6")
+async def test_a_query_that_is_cancelled_at_any_step_leaves_the_next_one_as_it_would_be(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("openbuffer.tools.retrieval.ranking._POLL_EVERY", 0)
+    write(root, {f"many/{number}.toy": f"def f{number}\n  helper" for number in range(5)})
+    editor = MemoryEditor()
+    path = str(root / "main.toy")
+    buffer = editor.open(path)
+    steps = 0
+    is_whole = False
+    while not is_whole:
+        editor.replace(path, 0, len(buffer.text), f"def typed{steps}\n  helper")
+        write(root, {"pkg/helper.toy": f"def helper\n\ndef step{steps}"})
+        desk = Desk(root, editor=editor, state=tmp_path / f"state{steps}")
+        token = CountedToken(steps)
+        roots = await desk.adapter.roots(CancellationToken())
+        try:
+            await desk.adapter.retrieve(query("", roots=roots, identifiers=("helper",), token=token))
+            is_whole = True
+        except ToolCancelledError:
+            steps += 1
+        write(root, {"many/new.toy": f"def new{steps}\n  helper"})
+        assert await desk.found("helper") == await Desk(root, editor=editor).found("helper")
+        of_disk = [
+            path for path in desk.parser.parsed if path != "main.toy"
+        ]  # that is parsed as it is in the editor too
+        assert len(of_disk) == len(set(of_disk)), "what was parsed before is not parsed again"
+    assert steps > 10
+
+
 @pytest.mark.contract("W5")
 async def test_when_parsing_takes_too_long_the_answer_is_about_what_there_is_and_says_so(root: Path) -> None:
     parser = ToyParser()

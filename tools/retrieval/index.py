@@ -99,11 +99,14 @@ def update_repo_map_index(
     *,
     timeout_s: float | None = None,
     progress: ProgressPort | None = None,
+    journal: dict[str, IndexedFile] | None = None,
 ) -> IndexUpdate:
     """Bring an index up to date with ``files``, which are all that there are, each once; blocks.
 
     The result is that of ``build_repo_map_index`` with the same files, whatever was in ``index``. After ``timeout_s``
-    seconds nothing more is parsed, and the rest is ``pending``. ``progress`` is told of each some dozen files.
+    seconds nothing more is parsed, and the rest is ``pending``. ``progress`` is told of each some dozen files. What is
+    parsed is put into ``journal`` at once, and what is there is not parsed again: so an update goes on where one with
+    the same parser was cancelled.
 
     Raises:
         ToolCancelledError: the token was cancelled.
@@ -121,7 +124,7 @@ def update_repo_map_index(
                 beyond += 1
             else:
                 fresh.append((file, language))
-    work = _Work(known, token, None if timeout_s is None else time.monotonic() + timeout_s, progress)
+    work = _Work(known, token, None if timeout_s is None else time.monotonic() + timeout_s, progress, journal)
     news = work.done(fresh, parser)
     found.update(news)
     changed = tuple(sorted(path for path, entry in news.items() if _is_news(entry, index.files.get(path))))
@@ -162,6 +165,7 @@ class _Work:
         token: CancellationToken,
         deadline: float | None,
         progress: ProgressPort | None = None,
+        journal: dict[str, IndexedFile] | None = None,
     ) -> None:
         self.pending = 0
         self.parsed = 0
@@ -169,6 +173,7 @@ class _Work:
         self._token = token
         self._deadline = deadline
         self._progress = progress
+        self._journal = {} if journal is None else journal
         self._found: dict[str, IndexedFile] = {}
         self._read: dict[str, tuple[Mark | None, bytes, str]] = {}
 
@@ -176,7 +181,8 @@ class _Work:
         for result in parser.parse(self._sources(files), self._token):
             mark, digest, language = self._read.pop(result.path)
             symbols = result.symbols or FileSymbols()
-            self._found[result.path] = IndexedFile(mark, digest, language, symbols, result.trouble, result.may_pass)
+            entry = IndexedFile(mark, digest, language, symbols, result.trouble, result.may_pass)
+            self._found[result.path] = self._journal[result.path] = entry
             self.parsed += 1
         return self._found
 
@@ -194,14 +200,20 @@ class _Work:
             if content is None:
                 continue
             digest = hashlib.blake2b(content, digest_size=_DIGEST_BYTES).digest()
-            before = self._known.get(file.path)
-            if before is not None and before.digest == digest and before.language == language:
+            before = self._known_as(file.path, digest, language)
+            if before is not None:
                 self._found[file.path] = replace(before, mark=file.mark)
             elif trouble := why_not_parsed(content):
                 self._found[file.path] = IndexedFile(file.mark, digest, language, trouble=trouble)
             else:
                 self._read[file.path] = (file.mark, digest, language)
                 yield SourceText(file.path, language, content)
+
+    def _known_as(self, path: str, digest: bytes, language: str) -> IndexedFile | None:
+        for before in (self._known.get(path), self._journal.get(path)):
+            if before is not None and before.digest == digest and before.language == language:
+                return before
+        return None
 
     def _content(self, file: SourceFile, language: str) -> bytes | None:
         try:

@@ -93,6 +93,7 @@ class _RootMap:
     prefix: str
     tree: SourceTree
     index: RepoMapIndex
+    journal: dict[str, IndexedFile] = field(default_factory=dict[str, IndexedFile])
     news_since_saved: int = 0
     save_trouble: str = ""
 
@@ -185,8 +186,10 @@ class _RepoMap:
                     query.token,
                     timeout_s=self.build_timeout_s,
                     progress=query.progress,
+                    journal=each.journal,
                 )
         each.index = update.index
+        each.journal.clear()
         each.news_since_saved += update.parsed + len(update.gone)
         changed = {each.prefix + path: update.index.files[path] for path in update.changed}
         gone = [each.prefix + path for path in update.gone]
