@@ -99,9 +99,10 @@ export class ServerCalls implements Calls, Disposable {
     this.#subscriptions = [
       connection.listen(TOOLS_CHANGED, () => this.#forgetTools()),
       connection.onDidChangeState((state) => {
-        // Another server may have others.
-        if (state === "running" || this.#tools !== undefined) {
-          this.#forgetTools();
+        // Another server may have others. Of one that ends nothing is told: whoever asked then would start it.
+        this.#tools = undefined;
+        if (state === "running") {
+          this.#toolsChanged.fire();
         }
       }),
     ];
@@ -166,7 +167,9 @@ export class ServerCalls implements Calls, Disposable {
   }
 
   async #send(call: Call, options: CallOptions): Promise<CallOutcome> {
-    await this.connection.start();
+    if (this.connection.state !== "failed") {
+      await this.connection.start(); // so that progress is watched where the call goes
+    }
     if (call.cancellation.token.isCancellationRequested) {
       throw new RequestCancelledError("cancelled");
     }

@@ -202,6 +202,14 @@ describe("a start that fails", () => {
     expect(supervisor.problem?.actions[0]?.title).toBe("Install");
   });
 
+  it("for want of a server is tried again by the next request", async () => {
+    let isThere = false;
+    const { supervisor } = supervised(() => (isThere ? undefined : new ServerProblem("not found", [], true)));
+    await expect(supervisor.request("a", {})).rejects.toThrow("not found");
+    isThere = true;
+    expect(await supervisor.request("a", {})).toBe("answer to a");
+  });
+
   it("is tried again where it may be", async () => {
     let tries = 0;
     const { supervisor } = supervised(() => {

@@ -32,11 +32,7 @@ export function registerServer(context: ExtensionContext, channel: LogOutputChan
     channel,
   );
   const subscriptions = Disposable.from(
-    connection.onDidChangeState((state) => {
-      if (state === "failed") {
-        void tellProblem(context, connection);
-      }
-    }),
+    problems(context, connection),
     workspace.onDidGrantWorkspaceTrust(() => {
       if (connection.state === "running") {
         connection.notify(TRUST_CHANGED, { trusted: true });
@@ -144,6 +140,19 @@ function contributedSettings(context: ExtensionContext): string[] {
 function setByUser(key: string): unknown {
   const values = workspace.getConfiguration("openbuffer").inspect(key);
   return values?.globalValue;
+}
+
+/** Each problem is told once, until the server has run. */
+function problems(context: ExtensionContext, connection: Supervisor): Disposable {
+  let told: string | undefined;
+  return connection.onDidChangeState((state) => {
+    if (state === "running") {
+      told = undefined;
+    } else if (state === "failed" && connection.problem?.message !== told) {
+      told = connection.problem?.message;
+      void tellProblem(context, connection);
+    }
+  });
 }
 
 async function tellProblem(context: ExtensionContext, connection: Supervisor): Promise<void> {

@@ -136,7 +136,8 @@ export class Supervisor implements Connection {
   }
 
   async #running(): Promise<Session> {
-    if (this.#state === "failed") {
+    // One that is installed meanwhile is found; what keeps ending is not begun anew by each call.
+    if (this.#state === "failed" && !this.#problem?.isOnlyMissing) {
       throw new NotConnectedError(this.#problem?.message ?? "the server does not run");
     }
     await this.start();
