@@ -150,4 +150,5 @@ else
   local file = assert(io.open(vim.fs.joinpath(plugin, 'doc', 'openbuffer.txt'), 'w'))
   file:write(text)
   file:close()
+  vim.cmd.helptags(vim.fn.fnameescape(vim.fs.joinpath(plugin, 'doc')))
 end

@@ -160,7 +160,7 @@ def test_status_and_restart(editor: PluginNeovim, folder: Path) -> None:
     editor.type("Gox<Esc>")
     editor.command("Openbuffer")
     status = "\n".join(editor.lines())
-    for text in ("Server: ", "(from the option `cmd`)", "running in", "1 open documents, 1 with unsaved changes"):
+    for text in ("Server: ", "(from the option `cmd`)", "running in", "1 open document, 1 with unsaved changes"):
         assert text in status
     for text in ("Calls under way: none", "Waiting for your answer: nothing"):
         assert text in status
@@ -375,6 +375,41 @@ def test_installing_asks_with_the_commands_and_a_no_does_nothing(
         assert str(PLUGIN.parent) in prompt
         assert "not installed, as you wished" in notices(editor)[-1]
         assert not (tmp_path / "home" / "data" / "nvim" / "openbuffer").exists()
+
+
+FAKE_UV = """#!/bin/sh
+echo "$@" >> "$HOME/uv.log"
+case "$1" in
+  venv) for last in "$@"; do :; done; mkdir -p "$last/bin" ;;
+  pip)
+    made="$(dirname "$4")/openbuffer"
+    printf '#!/bin/sh\\nexec {program} "$@"\\n' > "$made"
+    chmod +x "$made" ;;
+esac
+"""
+
+
+def test_installing_needs_no_key_but_the_answer_and_ends_with_a_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "uv").write_text(FAKE_UV.replace("{program}", str(PROGRAM)))
+    (programs / "uv").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "a.txt").write_text("a\n")
+    with PluginNeovim(tmp_path / "home", tmp_path / "work", server=None) as editor:
+        editor.api("nvim_ui_attach", 100, 40, {"rgb": True})
+        editor.lua("vim.opt.runtimepath:append(...) require('openbuffer').setup({})", str(PLUGIN))
+        editor.api("nvim_input", ":silent edit a.txt<CR>:Openbuffer install ~/a wheel.whl<CR>")
+        wait_for(lambda: editor.api("nvim_get_mode")["mode"] != "n", "the question")
+        editor.api("nvim_input", "1<CR>")
+        wait_for(lambda: "installed" in editor.screen(), "the end")
+        wait_for(lambda: editor.lua("return #vim.lsp.get_clients({ bufnr = 0 })") == 1, "a session")
+        commands = (tmp_path / "home" / "uv.log").read_text().splitlines()
+        assert commands[0].startswith("venv ")
+        assert commands[1].endswith(f" {tmp_path}/home/a wheel.whl")
 
 
 def test_an_environment_that_was_made_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

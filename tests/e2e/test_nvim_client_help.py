@@ -51,6 +51,29 @@ def test_the_help_is_as_the_annotations_are_now() -> None:
     assert [line for line in prose if len(line) > 79] == []
 
 
+def test_the_help_is_found_without_making_tags_first(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    with PluginNeovim(tmp_path / "home", tmp_path / "work", server=None) as editor:
+        editor.lua("vim.opt.runtimepath:append(...)", str(PLUGIN))
+        editor.command("help openbuffer-options")
+        assert editor.option("filetype") == "help"
+        copy = tmp_path / "doc"
+        copy.mkdir()
+        (copy / "openbuffer.txt").write_text((PLUGIN / "doc" / "openbuffer.txt").read_text())
+        editor.command(f"helptags {copy}")
+    made = (copy / "tags").read_text()
+    assert made == (PLUGIN / "doc" / "tags").read_text(), "make them anew, as the help"
+
+
+def test_a_plugin_that_is_loaded_late_has_its_command(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    with PluginNeovim(tmp_path / "home", tmp_path / "work", server=None) as editor:
+        editor.lua("vim.opt.runtimepath:append(...) require('openbuffer').setup({})", str(PLUGIN))
+        assert "Server: " in "\n".join(
+            editor.lua("vim.cmd('Openbuffer') return vim.api.nvim_buf_get_lines(0, 0, -1, true)")
+        )
+
+
 def test_the_plugin_speaks_the_protocol_of_the_server(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     with PluginNeovim(tmp_path / "home", tmp_path / "work", server=None) as editor:

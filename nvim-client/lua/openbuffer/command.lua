@@ -138,14 +138,18 @@ subcommands.restart = {
 }
 
 subcommands.install = {
-  run = function()
-    server.install(function(failed)
+  run = function(rest)
+    local what = vim.trim(rest)
+    server.install(what ~= '' and vim.fs.normalize(what) or nil, function(failed)
       if failed then
         return complain(failed)
       end
-      vim.notify('openbuffer: installed')
+      require('openbuffer.messages').say('openbuffer: installed')
       client_of.attach_all()
     end)
+  end,
+  complete = function(lead)
+    return vim.fn.getcompletion(lead, 'file')
   end,
 }
 

@@ -16,6 +16,8 @@ function M.setup(options)
   require('openbuffer.window').watch()
   require('openbuffer.files').watch()
   client.watch()
+  -- Whoever loads plugins late has 'runtimepath' looked through before this one is on it.
+  vim.cmd.runtime('plugin/openbuffer.lua')
   vim.lsp.enable(client.NAME)
   if vim.v.vim_did_enter == 1 then
     client.attach_all()

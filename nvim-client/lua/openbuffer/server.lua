@@ -101,10 +101,12 @@ local function python()
 end
 
 --- The commands that make the environment.
+---@param what? string a directory of the repository, a wheel, or whatever else pip takes
 ---@return string[][]?
 ---@return string? why not
-function M.install_steps()
-  local target, what = M.environment(), source()
+function M.install_steps(what)
+  local target = M.environment()
+  what = what or source()
   if vim.fn.executable('uv') == 1 then
     local there = program_in(target, 'python')
     return {
@@ -146,9 +148,10 @@ local function run(steps, done)
 end
 
 --- Make the environment, if the user agrees to exactly these commands.
+---@param what? string see `install_steps`
 ---@param done fun(failed: string?)
-function M.install(done)
-  local steps, why = M.install_steps()
+function M.install(what, done)
+  local steps, why = M.install_steps(what)
   if not steps then
     return done(why)
   end
@@ -160,7 +163,8 @@ function M.install(done)
     if choice ~= 'Yes' then
       return done('not installed, as you wished')
     end
-    vim.notify('openbuffer: installing…')
+    -- Not by `vim.notify`: behind the lines of the question it would have its user press a key, and all else wait.
+    require('openbuffer.messages').say('openbuffer: installing, which takes a minute…')
     run(steps, done)
   end)
 end

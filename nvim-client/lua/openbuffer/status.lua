@@ -15,7 +15,7 @@ local function of_client(client)
     count = count + 1
     unsaved = unsaved + (vim.api.nvim_buf_is_loaded(buffer) and vim.bo[buffer].modified and 1 or 0)
   end
-  lines[#lines + 1] = ('  %d open documents, %d with unsaved changes'):format(count, unsaved)
+  lines[#lines + 1] = ('  %d open document%s, %d with unsaved changes'):format(count, count == 1 and '' or 's', unsaved)
   local spoken = vim.tbl_get(client.server_capabilities, 'experimental', 'openbuffer', 'protocolVersion')
   local ours = require('openbuffer.protocol').VERSION
   if client.initialized and spoken ~= ours then
