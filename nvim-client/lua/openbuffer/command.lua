@@ -31,6 +31,7 @@ local function show(name, lines, filetype)
   if window == -1 then
     vim.cmd('botright new')
     vim.api.nvim_win_set_buf(0, buffer)
+    vim.wo.linebreak = true
     vim.api.nvim_win_set_height(0, math.max(5, math.min(#lines + 1, math.floor(vim.o.lines / 2))))
   else
     vim.api.nvim_set_current_win(window)
