@@ -103,6 +103,10 @@ class Keys:
         """Keep a text small, that was doubled again and again."""
         return _CTRL + _SHORTEN
 
+    def start_over(self) -> str:
+        """Another text, that is small."""
+        return _CTRL + ":%d<CR>i~<Esc>"
+
     def _one(self, path: str) -> str:
         if self._dice.random() < 0.2:
             return self._filled(self._dice.choice(_FILE), path)

@@ -445,7 +445,7 @@ class History:
             self.path = taken.current
         longest = max(map(len, self.shown.get(self.path, "").split("\n")))
         if longest > 1500 or self.shown.get(self.path, "").count("\n") > 60:
-            self._type(self.keys.shorten() if longest <= 1500 else "<C-Bslash><C-n>:%d<CR>i~<Esc>")
+            self._type(self.keys.shorten() if longest <= 1500 else self.keys.start_over())
             self._take_in()
 
     def _look_at_disk(self) -> None:
