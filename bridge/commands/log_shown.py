@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from datetime import UTC, datetime
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from openbuffer.tools.contract import CommandTarget, UrlTarget
@@ -92,6 +93,9 @@ def call_to_json(call: LoggedCall, *, whole: bool) -> dict[str, Any]:
             "face": session.face,
             "process": session.process,
             "alive": session.is_alive,
+            "roots": list(
+                dict.fromkeys((*session.roots, *chain.from_iterable(later for _, later in session.later_roots)))
+            ),
         },
         "targets": [_target_to_json(target) for target in call.targets],
     }

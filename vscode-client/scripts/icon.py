@@ -2,6 +2,7 @@
 
 Needs Pillow, which the extra `test` of the repository has.
 """
+# ruff: noqa: INP001  a script that is started by its path
 
 from __future__ import annotations
 
@@ -32,9 +33,10 @@ def main() -> None:
     mask = Image.new("L", (side, side), 0)
     ImageDraw.Draw(mask).rounded_rectangle((0, 0, side - 1, side - 1), radius=side * 7 // 32, fill=255)
     icon = Image.new("RGBA", (side, side), (0, 0, 0, 0))
-    icon.paste(ground.resize((side, side)), mask=mask)
+    icon.paste(ground.resize((side, side)), mask=mask)  # pyright: ignore[reportUnknownMemberType]  Pillow's types name numpy's
     _mark(ImageDraw.Draw(icon), side)
-    icon.resize((SIDE, SIDE), Image.Resampling.LANCZOS).save(TARGET, optimize=True)
+    small = icon.resize((SIDE, SIDE), Image.Resampling.LANCZOS)  # pyright: ignore[reportUnknownMemberType]  as above
+    small.save(TARGET, optimize=True)
 
 
 def _mark(draw: ImageDraw.ImageDraw, side: int) -> None:

@@ -1,8 +1,9 @@
 """Write `contributes.languageModelTools` of package.json from the list of the server itself; `--check` only compares.
 
-The list is that of a server on this machine with every optional part: what a description says of the machine is replaced
-by what holds on all of them. Run it in the environment of the tests, and `npm run format` after it.
+The list is that of a server on this machine with every optional part: what a description says of the machine is
+replaced by what holds on all of them. Run it in the environment of the tests, and `npm run format` after it.
 """
+# ruff: noqa: INP001  a script that is started by its path
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ LOOKS: Final[dict[str, tuple[str, str, str]]] = {
     "TaskUpdate": ("Change Task", "tasklist", "Change a task of the session"),
     "TaskList": ("List Tasks", "checklist", "List the tasks of the session"),
 }
-"""Of each tool the name for people, a codicon, and what it does in a few words. One without an entry fails the script."""
+"""Of each tool the name for people, a codicon, and what it does in a few words; one without an entry fails."""
 
 OPTIONAL: Final = frozenset({"CodebaseRetrieval", "WebSearch"})
 """Tools that a server may not have: they are offered once it has listed them."""
@@ -77,7 +78,7 @@ def description_everywhere(description: str) -> str:
     return description
 
 
-async def tools_of_server() -> list[dict[str, Any]]:
+def tools_of_server() -> list[dict[str, Any]]:
     """The list of a server that has every optional part, and whose configuration says nothing."""
     with tempfile.TemporaryDirectory(prefix="openbuffer-tools-") as directory:
         homes = {"XDG_CONFIG_HOME": "config", "XDG_STATE_HOME": "state", "XDG_RUNTIME_DIR": "run"}
@@ -88,17 +89,22 @@ async def tools_of_server() -> list[dict[str, Any]]:
         environment |= {name: str(Path(directory, each)) for name, each in homes.items()}
         # Not a key: that there is one is what the list depends on.
         environment["BRAVE_API_KEY"] = "none-that-is-used"
-        async with BridgeClient(workspace, environment=environment) as client:
-            return [dict(tool) for tool in await client.list_tools()]
+        return asyncio.run(_listed(workspace, environment))
+
+
+async def _listed(workspace: Path, environment: dict[str, str]) -> list[dict[str, Any]]:
+    async with BridgeClient(workspace, environment=environment) as client:
+        return [dict(tool) for tool in await client.list_tools()]
 
 
 def main() -> int:
     """Write, or compare; the exit code is 1 where they differ."""
     package = json.loads(PACKAGE.read_text(encoding="utf-8"))
-    made = contributions(asyncio.run(tools_of_server()))
+    made = contributions(tools_of_server())
     if "--check" in sys.argv[1:]:
         is_same = package["contributes"].get("languageModelTools") == made
-        print("in step" if is_same else "package.json is not in step: run this script without --check", file=sys.stderr)
+        if not is_same:
+            sys.stderr.write("package.json is not in step: run this script without --check\n")
         return 0 if is_same else 1
     package["contributes"]["languageModelTools"] = made
     PACKAGE.write_text(json.dumps(package, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -13,7 +13,12 @@ import { unsavedDocuments } from "./statusBar";
 const DOCTOR_MS = 120_000;
 const WALKTHROUGH = "openbuffer.openbuffer#openbuffer.start";
 
-export function registerCommands(connection: Connection, calls: Calls, program: ServerProgram): vscode.Disposable {
+export function registerCommands(
+  connection: Connection,
+  calls: Calls,
+  program: ServerProgram,
+  editorSettings: () => Record<string, unknown>,
+): vscode.Disposable {
   const pages = new Pages(`${LOG}-page`);
   const caller = new ToolCaller(calls, pages);
   const command = (name: string, act: (...args: unknown[]) => unknown) =>
@@ -32,7 +37,7 @@ export function registerCommands(connection: Connection, calls: Calls, program: 
     command("cancelCall", (id) => cancelCall(calls, id)),
     command("showLog", () => showProgram(program, pages, ["log", "-n", "200"], "openbuffer log")),
     command("showConfiguration", () =>
-      showProgram(program, pages, ["config", ...rootArguments()], "openbuffer config", true),
+      showProgram(program, pages, ["config", ...rootArguments()], "openbuffer config", editorLines(editorSettings())),
     ),
     command("doctor", () => doctor(connection, program, pages)),
     command("showUnsaved", showUnsaved),
@@ -65,16 +70,29 @@ async function cancelCall(calls: Calls, id: unknown): Promise<void> {
   chosen?.call.cancel();
 }
 
-/** What the program prints, as a page. */
+/** The settings that the program does not see: the user's in this editor. */
+function editorLines(settings: Record<string, unknown>): string {
+  const lines = Object.entries(settings).flatMap(([table, values]) =>
+    typeof values === "object" && values !== null && !Array.isArray(values)
+      ? Object.entries(values).map(([key, value]) => `${table}.${key} = ${JSON.stringify(value)}`)
+      : [`${table} = ${JSON.stringify(values)}`],
+  );
+  const how = vscode.workspace.isTrusted
+    ? "count over these"
+    : "can only make these stricter: the workspace is not trusted";
+  return lines.length === 0 ? "" : ["", `Your settings in this editor ${how}:`, ...lines].join("\n");
+}
+
+/** What the program prints, as a page; with `further`, which is said besides, by the configuration that it is given. */
 async function showProgram(
   program: ServerProgram,
   pages: Pages,
   subcommand: readonly string[],
   name: string,
-  takesConfig = false,
+  further?: string,
 ): Promise<void> {
-  const answer = await program.run(subcommand, undefined, takesConfig);
-  const said = [answer.stdout, answer.stderr].filter((text) => text.trim() !== "").join("\n");
+  const answer = await program.run(subcommand, undefined, further !== undefined);
+  const said = [answer.stdout, answer.stderr, further ?? ""].filter((text) => text.trim() !== "").join("\n");
   const uri = pages.set(name, shownCall(said || "nothing is recorded yet"));
   await showPage(uri, { preview: true });
 }

@@ -8,7 +8,7 @@ interface Finding {
   readonly fix?: string;
 }
 
-const MARKS: Readonly<Record<string, string>> = { good: "✅", note: "🟡", bad: "❌" };
+const MARKS: Readonly<Record<string, string>> = { good: "✓", note: "!", bad: "✗" };
 
 /** The page of a report, in Markdown; undefined where it is none. */
 export function doctorPage(stdout: string, facts: readonly string[]): string | undefined {

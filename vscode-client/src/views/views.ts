@@ -30,7 +30,7 @@ export function registerViews(
     configuration,
     new StatusBar(connection, calls, dialogs, configuration),
     new CallsView(connection, calls, dialogs, program),
-    registerCommands(connection, calls, program),
+    registerCommands(connection, calls, program, editorSettings),
   );
   return { configuration, dispose: () => parts.dispose() };
 }
