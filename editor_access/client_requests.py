@@ -54,6 +54,7 @@ class DocumentState(TypedDict):
     version: int
     textHash: str
     dirty: bool
+    autosave: NotRequired[str]
     text: NotRequired[str]
 
 

@@ -63,11 +63,17 @@ class OpenDocument:
     out_of_sync: str | None = None
     returns_are_text: bool = False
     known_hash: tuple[str, str] | None = None
+    autosave: str = ""
 
     def snapshot(self, path: str) -> Document:
         """The state now, under the canonical path it was asked for by."""
         return Document(
-            path=path, uri=self.uri, version=self.version, generation=self.generation, text=self.buffer.text
+            path=path,
+            uri=self.uri,
+            version=self.version,
+            generation=self.generation,
+            text=self.buffer.text,
+            autosave=self.autosave,
         )
 
 

@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 
 _REASON_MAX_CHARS = 500
 _LARGE_CHARS = 500_000
+_AUTOSAVE = {
+    "afterDelay": "after a moment",
+    "onFocusChange": "when its user goes to another editor",
+    "onWindowChange": "when its user goes to another window",
+}
 _LOOKS = 3  # at a document that changes while its state is compared
 
 FileAction: TypeAlias = Literal["openbuffer/saveDocument", "openbuffer/reloadDocument"]
@@ -151,6 +156,7 @@ class RichClient:
                 return ""  # it was closed or opened anew; whoever asks for the document sees that
             if state is None:
                 return "it does not tell the state of this document"
+            opened.autosave = _AUTOSAVE.get(state.get("autosave", ""), "")
             if not await self._is_told(slot, opened, state["version"]):
                 return "it tells of a newer version than any that it sent"
             # Older than what it had sent before it was asked, it is no state of this document.
@@ -225,7 +231,11 @@ def _state(value: object) -> wire.DocumentState | None:
     version, text_hash = fields.get("version"), fields.get("textHash")
     if not isinstance(version, int) or isinstance(version, bool) or not isinstance(text_hash, str):
         return None
-    return {"version": version, "textHash": text_hash, "dirty": fields.get("dirty") is True}
+    state: wire.DocumentState = {"version": version, "textHash": text_hash, "dirty": fields.get("dirty") is True}
+    autosave = fields.get("autosave")
+    if isinstance(autosave, str):
+        state["autosave"] = autosave
+    return state
 
 
 async def _text(answer: object, state: wire.DocumentState) -> str | None:

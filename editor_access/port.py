@@ -8,7 +8,7 @@ document's canonical path again at each call (E1). Tools ignore an adapter that 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:
@@ -24,7 +24,8 @@ Author: TypeAlias = Literal["nobody", "agent", "user"]
 class Document:
     """A snapshot of an open document; ``text`` is exactly what was synchronised, line ends included.
 
-    ``generation`` tells two openings of the same path apart (versions may start again at 0).
+    ``generation`` tells two openings of the same path apart (versions may start again at 0). ``autosave``: when its
+    editor will write it without being asked, in words, as it last told; "": it does not, or does not tell.
     """
 
     path: str
@@ -32,6 +33,7 @@ class Document:
     version: int
     generation: int
     text: str
+    autosave: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,7 +98,8 @@ async def _saved(
     if not is_unsaved or author == "user":
         _require_current(found, document)
     if author == "user":
-        return Landed(f"{unsaved}; nothing was saved to disk.")
+        by_itself = f" yet; its editor does that by itself {document.autosave}" if document.autosave else ""
+        return Landed(f"{unsaved}; nothing was saved to disk{by_itself}.")
     if not is_unsaved:
         return _unsaved("the file on disk was changed at the same time")
     outcome = await editor.save(document, disk_hash=before.disk_hash)

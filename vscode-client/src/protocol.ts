@@ -109,6 +109,7 @@ export interface DocumentState {
   version: number;
   textHash: string;
   dirty: boolean;
+  autosave?: string;
   text?: string;
 }
 

@@ -140,6 +140,10 @@ export class DocumentActions {
       textHash: this.#hash(document),
       dirty: document.isDirty,
     };
+    const autosave = this.editor.autosave(document);
+    if (autosave !== undefined) {
+      state.autosave = autosave;
+    }
     if (withText) {
       state.text = document.text();
     }

@@ -1,16 +1,11 @@
 /** Whether VS Code will save a document by itself. */
 import type { TextDocument, WorkspaceConfiguration } from "vscode";
 
-const WHEN: { readonly [mode: string]: string } = {
-  afterDelay: "after a moment",
-  onFocusChange: "when its user turns to another editor",
-  onWindowChange: "when its user turns to another window",
-};
+/** The names are the protocol's, too. */
+const MODES = ["afterDelay", "onFocusChange", "onWindowChange"];
 
-/** When, in words; undefined: it does not. `files` is the configuration of that name for this document. */
+/** When; undefined: it does not. `files` is the configuration of that name for this document. */
 export function autosaveOf(document: TextDocument, files: WorkspaceConfiguration): string | undefined {
-  if (document.isUntitled || document.uri.scheme !== "file") {
-    return undefined;
-  }
-  return WHEN[files.get<string>("autoSave", "off")];
+  const mode = files.get<string>("autoSave", "off");
+  return document.uri.scheme === "file" && MODES.includes(mode) ? mode : undefined;
 }

@@ -30,6 +30,6 @@ export interface Editor {
   readFile(path: string): Promise<Uint8Array | undefined>;
   /** Whether the encoding of the document can hold this text. */
   canEncode(document: OpenDocument, text: string): Promise<boolean>;
-  /** Whether the editor will write the document without being asked, and when, in words. */
+  /** When the editor will write the document without being asked, as the protocol names it; undefined: it does not. */
   autosave(document: OpenDocument): string | undefined;
 }

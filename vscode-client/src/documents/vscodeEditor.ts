@@ -6,6 +6,8 @@ import type { Editor, OpenDocument } from "./editor";
 import type { Edit } from "./edits";
 import type { SyncedDocuments } from "./synced";
 
+const HALVES = /[\ud800-\udfff]/;
+
 /** `synced` gives those of the run of the server that goes on now. */
 export class VscodeEditor implements Editor {
   readonly #views = new WeakMap<TextDocument, DocumentView>();
@@ -42,9 +44,14 @@ export class VscodeEditor implements Editor {
     const { uri } = of(document);
     change.set(
       uri,
-      edits.map(({ range: { start, end }, newText }) =>
-        TextEdit.replace(new Range(start.line, start.character, end.line, end.character), newText),
-      ),
+      edits.flatMap(({ range: { start, end }, newText }) => {
+        const range = new Range(start.line, start.character, end.line, end.character);
+        // A replacement is cut into smaller ones by the editor, in the midst of characters of two UTF-16 units, which are
+        // lost by that. What is only taken out or only put in stays whole.
+        return HALVES.test(newText) && HALVES.test(of(document).getText(range))
+          ? [TextEdit.insert(range.start, newText), TextEdit.delete(range)]
+          : [TextEdit.replace(range, newText)];
+      }),
     );
     return workspace.applyEdit(change);
   }
