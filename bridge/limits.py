@@ -86,6 +86,9 @@ FLUSH_GRACE_S: Final = 1.0
 LEAVE_GRACE_S: Final = 0.5
 """How long the interpreter may take to leave once the session is over; a thread that hangs is left behind."""
 
+STUCK_LOOP_S: Final = 5.0
+"""How long the event loop may come to nothing after the client is gone; then the process leaves without it."""
+
 PARENT_POLL_S: Final = 2.0
 """How often the client's process is looked at where the system cannot tell of its end by itself."""
 

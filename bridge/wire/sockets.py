@@ -17,6 +17,7 @@ import anyio.to_thread
 from ..life.garbage import CollectedInQuiet
 from ..life.lifetime import Lifetime, ended_by_signals
 from ..life.parent import process_ended
+from ..life.stuck_loop import leave_if_stuck, process_gone
 from ..limits import HANDSHAKE_LEAST_S, HANDSHAKES_MAX, SESSIONS_MAX, SESSIONS_THREADS_MAX
 from .handshake import Admitted, RefusedError, admitted, turn_away
 from .listening import peer_is_user
@@ -66,6 +67,7 @@ async def serve_connections(
                 accepting.start_soon(garbage.run)
                 if client_process is not None:
                     accepting.start_soon(_end_with, client_process, lifetime)
+                    leave_if_stuck(asyncio.get_running_loop(), partial(process_gone, client_process))
                 ready()
                 code = await lifetime.wait()
                 accepting.cancel_scope.cancel()

@@ -17,6 +17,7 @@ from ..editor_settings import EditorSettings
 from ..life.client_log import ClientLog, logging_to_client
 from ..life.lifetime import Lifetime, ended_by_signals
 from ..life.parent import process_ended
+from ..life.stuck_loop import input_ended, leave_if_stuck, process_gone
 from ..limits import FLUSH_GRACE_S, OUTGOING_MAX_BYTES, OUTGOING_STALL_S, STOP_GRACE_S
 from ..saves import Saves
 from ..wiring import create_protocol, tell_user, wire
@@ -71,8 +72,14 @@ async def run_session(
             async with anyio.create_task_group() as tasks:
                 protocol.run_in(tasks)
 
+                loop = asyncio.get_running_loop()
+                if owns_process:
+                    leave_if_stuck(loop, partial(input_ended, input_fd))
+
                 def watch_process(process_id: int) -> None:
                     tasks.start_soon(_end_with, process_id, lifetime)
+                    if owns_process:
+                        leave_if_stuck(loop, partial(process_gone, process_id))
 
                 saves, settings, tell = Saves(), EditorSettings(), tell_user(protocol)
                 builtin = BuiltinTools(
@@ -93,7 +100,7 @@ async def run_session(
                     watch_process(client_process)
                 if stopping is not None:
                     tasks.start_soon(_end_when, stopping, lifetime)
-                with ended_by_signals(asyncio.get_running_loop(), lifetime) if owns_process else nullcontext():
+                with ended_by_signals(loop, lifetime) if owns_process else nullcontext():
                     tasks.start_soon(_read, input_fd, received, protocol, lifetime)
                     code = await lifetime.wait()
                     await _wind_down(protocol, session, outbox, ending)

@@ -226,6 +226,26 @@ async def test_it_leaves_even_if_a_call_cannot_be_stopped(tmp_path: Path) -> Non
 
 
 @pytest.mark.contract("B3")
+@pytest.mark.parametrize("way", ["its process ends", "its end of the pipe is closed"])
+async def test_it_leaves_with_its_client_even_if_its_event_loop_hangs(tmp_path: Path, way: str) -> None:
+    editor = await asyncio.create_subprocess_exec(sys.executable, "-c", "input()", stdin=subprocess.PIPE)
+    async with RawClient.start(TOOLS) as client:
+        await client.initialize(tmp_path, processId=editor.pid)
+        started = tmp_path / "started"
+        client.ask("openbuffer/callTool", {"name": "hang_loop", "arguments": {"started": str(started)}})
+        while not started.exists():  # noqa: ASYNC110  a file of another process is no event
+            await asyncio.sleep(0.01)
+        if way == "its process ends":
+            editor.kill()
+        else:
+            client.close_stdin()
+        assert await client.exit_code() == 1
+    if editor.returncode is None:
+        editor.kill()
+    await editor.wait()
+
+
+@pytest.mark.contract("B3")
 async def test_a_conversation_may_come_from_a_file_and_go_to_one(tmp_path: Path) -> None:
     messages = (
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"rootUri": tmp_path.as_uri()}},

@@ -107,6 +107,11 @@ class Misdeeds:
         threading.Thread(target=threading.Event().wait, daemon=False).start()
         return arguments
 
+    async def hang_loop(self, arguments: Arguments) -> Any:
+        """As a look at a disk would that does not answer."""
+        Path(arguments["started"]).touch()  # noqa: ASYNC240  see above
+        threading.Event().wait()
+
     async def hang_uncancellable(self, arguments: Arguments) -> Any:
         await anyio.Path(arguments["started"]).touch()
         with anyio.CancelScope(shield=True):
