@@ -58,3 +58,18 @@ def test_an_edit_of_a_clean_document_is_saved(window: ClientWindow, folder: Path
     window.wait_for_text(file, "one\nTWO\nthree\n")
     assert not window.is_dirty(file)
     assert file.read_text() == "one\nTWO\nthree\n"
+
+
+@pytest.mark.contract("E7", "E8")
+def test_characters_beyond_the_first_plane_are_whole_after_an_edit_that_the_editor_cuts_into_smaller_ones(
+    window: ClientWindow, folder: Path
+) -> None:
+    file = opened(window, folder, "u4~😋\t<u2~👩‍💻.e\nk0~日u2~👩‍💻.e\nu3~u2~👩‍💻.e")
+    content = "a1~\nk0~日\n😋\n👩‍💻a<\n"
+    answer = window.write(file, content)
+    assert answer.success, answer
+    assert window.text(file) == content
+    assert file.read_text() == content
+    window.focus(file)
+    window.press("Control+z")
+    window.wait_for_text(file, "u4~😋\t<u2~👩‍💻.e\nk0~日u2~👩‍💻.e\nu3~u2~👩‍💻.e")

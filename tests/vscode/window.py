@@ -105,7 +105,7 @@ class Window:
     # --- the probe -----------------------------------------------------------------------------------------
 
     def js(self, source: str, *args: Any, timeout_s: float = DEADLINE_S) -> Any:
-        """Run the body of an async function in the extension host; it has ``vscode``, ``probe``, ``require``, ``args``."""
+        """Run the body of an async function in the extension host; it has ``vscode``, ``probe``, ``args``."""
         body = json.dumps({"source": source, "args": args}).encode()
         request = urllib.request.Request(
             f"http://127.0.0.1:{self._known['port']}/", body, {"x-token": self._known["token"]}

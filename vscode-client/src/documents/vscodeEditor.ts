@@ -1,12 +1,27 @@
 /** VS Code as the documents' requests need it. */
 import { readFile } from "node:fs/promises";
-import { commands, EndOfLine, Range, type TextDocument, TextEdit, WorkspaceEdit, workspace } from "vscode";
+import {
+  commands,
+  EndOfLine,
+  Range,
+  type TextDocument,
+  TextEdit,
+  WorkspaceEdit,
+  type WorkspaceEditEntryMetadata,
+  workspace,
+} from "vscode";
 import { autosaveOf } from "./autosave";
 import type { Editor, OpenDocument } from "./editor";
 import type { Edit } from "./edits";
 import type { SyncedDocuments } from "./synced";
 
 const HALVES = /[\ud800-\udfff]/;
+
+/**
+ * VS Code cuts replacements into smaller ones, in the midst of characters of two UTF-16 units too, which are lost by that.
+ * What has a label is made as it is.
+ */
+const AS_IT_IS = { label: "openbuffer", needsConfirmation: false };
 
 /** `synced` gives those of the run of the server that goes on now. */
 export class VscodeEditor implements Editor {
@@ -44,13 +59,10 @@ export class VscodeEditor implements Editor {
     const { uri } = of(document);
     change.set(
       uri,
-      edits.flatMap(({ range: { start, end }, newText }) => {
+      edits.map(({ range: { start, end }, newText }): [TextEdit, WorkspaceEditEntryMetadata | undefined] => {
         const range = new Range(start.line, start.character, end.line, end.character);
-        // A replacement is cut into smaller ones by the editor, in the midst of characters of two UTF-16 units, which are
-        // lost by that. What is only taken out or only put in stays whole.
-        return HALVES.test(newText) && HALVES.test(of(document).getText(range))
-          ? [TextEdit.insert(range.start, newText), TextEdit.delete(range)]
-          : [TextEdit.replace(range, newText)];
+        const edit = TextEdit.replace(range, newText);
+        return HALVES.test(newText) && HALVES.test(of(document).getText(range)) ? [edit, AS_IT_IS] : [edit, undefined];
       }),
     );
     return workspace.applyEdit(change);
