@@ -5,7 +5,7 @@
  */
 import * as vscode from "vscode";
 import type { RequestPermissionParams, RequestPermissionResult } from "../protocol";
-import { APPROVAL, closeTabsOf, type Pages, showPage, tabsOf } from "../views/pages";
+import { APPROVAL, closeTabs, closeTabsOf, type Pages, showPage, tabsOf } from "../views/pages";
 import { currentText } from "./currentText";
 import { brief, type Choice, choicesOf, headline, isChangeAlone, nameOf, pageOf } from "./permission";
 import { label, plainLine } from "./plain";
@@ -38,6 +38,7 @@ export class Approvals implements vscode.Disposable, vscode.CodeLensProvider {
           // A tab that is moved to another group is closed there and opened here.
           setTimeout(() => this.#dismissClosed(), 100);
         }
+        void this.#closeLeft();
       }),
       command("allow", (approval) => approval.answer({ outcome: "once" })),
       command("deny", (approval) => approval.answer({ outcome: "no" })),
@@ -47,6 +48,7 @@ export class Approvals implements vscode.Disposable, vscode.CodeLensProvider {
       command("dismiss", (approval) => approval.answer(DISMISSED)),
       command("show", (approval) => approval.focus()),
     ];
+    void this.#closeLeft();
   }
 
   /** Ask the user. The answer is theirs; closing it is `dismissed`, and so is a request that was taken back. */
@@ -93,6 +95,11 @@ export class Approvals implements vscode.Disposable, vscode.CodeLensProvider {
       return undefined;
     }
     return act(approval);
+  }
+
+  /** Tabs of what is not asked any more: of an editor that opened late, and of a window before this one. */
+  async #closeLeft(): Promise<void> {
+    await closeTabs(APPROVAL, (uri) => this.#open.get(uri.toString())?.isOver === false);
   }
 
   #dismissClosed(): void {

@@ -73,6 +73,20 @@ export function tabsOf(uris: readonly vscode.Uri[]): vscode.Tab[] {
     });
 }
 
+/** Close the tabs of a scheme, but for those of texts that are to stay. */
+export async function closeTabs(scheme: string, stays: (uri: vscode.Uri) => boolean): Promise<void> {
+  const left = vscode.window.tabGroups.all
+    .flatMap((group) => group.tabs)
+    .filter(({ input }) => {
+      const uri = input instanceof vscode.TabInputTextDiff ? input.modified : undefined;
+      const shown = uri ?? (input instanceof vscode.TabInputText ? input.uri : undefined);
+      return shown?.scheme === scheme && !stays(shown);
+    });
+  if (left.length > 0) {
+    await vscode.window.tabGroups.close(left, true);
+  }
+}
+
 export async function closeTabsOf(uris: readonly vscode.Uri[]): Promise<void> {
   const tabs = tabsOf(uris);
   if (tabs.length > 0) {
