@@ -11,9 +11,15 @@ from __future__ import annotations
 import os
 import sys
 
+_PYTHON_OLDEST = (3, 11)
+
 
 def main() -> int:
     """Leave foreign paths behind and run the command line."""
+    if sys.version_info < _PYTHON_OLDEST:  # pip does not install it there; a copy can be started all the same
+        mine, oldest = (".".join(map(str, version)) for version in (sys.version_info[:3], _PYTHON_OLDEST))
+        sys.stderr.write(f"openbuffer: {sys.executable} is Python {mine}; start it with {oldest} or newer\n")
+        return 2
     foreign = _foreign_entries()
     if foreign:
         sys.path[:] = [entry for entry in sys.path if entry not in foreign]

@@ -117,9 +117,24 @@ def _python() -> Finding:
 def _package(requirement: str) -> Finding:
     name = re.split(r"[^A-Za-z0-9._-]", requirement, maxsplit=1)[0]
     try:
-        return Finding(name, "good", metadata.version(name))
+        version = metadata.version(name)
     except metadata.PackageNotFoundError:
         return Finding(name, "bad", f"is missing ({requirement})", _reinstall())
+    if not _satisfies(version, requirement):
+        return Finding(name, "bad", f"{version} is installed, and {requirement} is needed", _reinstall())
+    return Finding(name, "good", version)
+
+
+def _satisfies(version: str, requirement: str) -> bool:
+    """Whether a version is within the bounds ``>=`` and ``<``; the only ones that we set."""
+    bounds = [(sign, _numbers(bound)) for sign, bound in re.findall(r"(>=|<)\s*([\d.]+)", requirement)]
+    return all(_numbers(version) >= bound if sign == ">=" else _numbers(version) < bound for sign, bound in bounds)
+
+
+def _numbers(version: str) -> list[int]:
+    found = re.match(r"\d+(?:\.\d+)*", version)
+    numbers = [int(part) for part in found[0].split(".")] if found else []
+    return numbers + [0] * (4 - len(numbers))
 
 
 def _reinstall() -> str:
@@ -147,6 +162,11 @@ async def _read_unsaved(file: Path, unsaved: str, arguments: tuple[str, ...]) ->
             answer = await client.call_tool("Read", {"filePath": str(file)})
     except BridgeError as error:
         return Finding("server", "bad", str(error), _reinstall())
+    if answer.error is not None and answer.error["type"] == "PermissionDeniedError":
+        return Finding("server", "good", "starts; the rules for permissions keep the doctor from reading a document")
+    if answer.error is not None:
+        fix = "change what it names in the configuration, which is told above"
+        return Finding("server", "bad", f"an unsaved document is not read: {answer.output}", fix)
     if answer.is_error or unsaved.strip() not in answer.output:
         return Finding("server", "bad", f"an unsaved document is not read: {answer.output!r}", _reinstall())
     return Finding("server", "good", "starts, and reads an unsaved document")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 from typing import TYPE_CHECKING, Final
 
@@ -20,7 +21,7 @@ from .config_shown import shown_value
 from .findings import Finding, pip_install
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from ..settings import LiveSettings
@@ -35,14 +36,14 @@ def examine_configuration(root: Path | None, config_file: Path | None) -> tuple[
     try:
         settings = open_settings(roots, own_directories(), config_file)
     except (ConfigError, DirectoryError) as error:
-        fix = "put that right; until then no tool runs, because nobody knows what the configuration forbids"
+        fix = "put that right there; until then no tool runs, because nobody knows what the configuration forbids"
         return [Finding("configuration", "bad", str(error), fix)], None
     is_there = settings.file.exists()
     said = _said(settings) or ("says nothing but the defaults" if is_there else "all settings are the defaults")
     said = said if is_there else f"is not there; {said}"
     findings = [Finding("configuration", "good", f"{settings.file}: {said}")]
     findings += [
-        Finding("workspace settings", "note", sentence, f"change or remove that in the workspace's {CONFIG_NAME}")
+        Finding(_whose(sentence, settings, roots), "note", sentence, "change or remove that where it stands")
         for sentence in settings.warnings
     ]
     if not settings.warnings:
@@ -52,6 +53,13 @@ def examine_configuration(root: Path | None, config_file: Path | None) -> tuple[
             if (each / CONFIG_NAME).is_file()
         ]
     return findings, settings
+
+
+def _whose(sentence: str, settings: LiveSettings, roots: Sequence[Path]) -> str:
+    """Of which settings this sentence is."""
+    if any(sentence.startswith(f"{each / CONFIG_NAME}:") for each in roots):
+        return "workspace settings"
+    return "configuration" if sentence.startswith(f"{settings.file}:") else "environment"
 
 
 def _said(settings: LiveSettings) -> str:
@@ -130,4 +138,7 @@ def _sandbox(root: Path, settings: LiveSettings) -> Finding:
     if is_on:
         return Finding("sandbox", "good", f"{detail}; commands are confined")
     fix = f"write `enabled = true` under `[sandbox]` into {settings.file}"
+    if not settings.file.exists():
+        directory, file = shlex.quote(str(settings.file.parent)), shlex.quote(str(settings.file))
+        fix = f"mkdir -p {directory} && printf '[sandbox]\\nenabled = true\\n' > {file}"
     return Finding("sandbox", "note", f"{detail}, but it is off: commands run with all your rights", fix)

@@ -6,6 +6,7 @@ Every probe works on a descriptor of the root or on a file without a name, so th
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
@@ -55,7 +56,12 @@ def _writable(root: Path) -> Finding:
     if os.access(root, os.W_OK | os.X_OK):
         return Finding("workspace", "good", f"{root} can be read and written")
     read_only = hasattr(os, "statvfs") and os.statvfs(root).f_flag & os.ST_RDONLY
-    fix = "it is on a read-only file system: name another with --root" if read_only else "change its permissions"
+    if read_only:
+        fix = "it is on a read-only file system: name another with --root"
+    elif os.stat(root).st_uid == os.geteuid():
+        fix = f"chmod u+rwx {shlex.quote(str(root))}"
+    else:
+        fix = "it belongs to another user: have them let you write there, or name another with --root"
     return Finding("workspace", "note", f"{root} can be read only: Write and Edit fail there", fix)
 
 

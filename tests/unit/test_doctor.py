@@ -17,7 +17,13 @@ from inline_snapshot import snapshot
 from openbuffer.bridge.commands import doctor as doctor_module
 from openbuffer.bridge.commands import findings as findings_module
 from openbuffer.bridge.commands.cli import main
-from openbuffer.bridge.commands.doctor import examine_companions, examine_installation, show
+from openbuffer.bridge.commands.doctor import (
+    _package,
+    examine_companions,
+    examine_installation,
+    show,
+    try_the_main_job,
+)
 from openbuffer.bridge.commands.doctor_files import examine_root, file_system_type
 from openbuffer.bridge.commands.findings import Finding, pip_install
 from openbuffer.bridge.commands.terminal import terminal_for
@@ -55,6 +61,39 @@ def test_a_missing_package_is_told_with_the_fix(monkeypatch: pytest.MonkeyPatch,
         f"fix: install it again, in the directory of its README.md: {pip_install('--force-reinstall .')}\n" in printed
     )
     assert printed.endswith("openbuffer does not work here: pygls\n")
+
+
+@pytest.mark.parametrize(
+    ("version", "state"),
+    [("2.1", "good"), ("2.1.1", "good"), ("2.10.0rc1", "good"), ("1.3.1", "bad"), ("2.0.9", "bad"), ("3.0", "bad")],
+)
+def test_a_package_that_is_too_old_or_too_new_is_told(
+    version: str, state: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(metadata, "version", lambda _name: version)
+    found = _package("pygls<3,>=2.1")
+    assert found.state == state
+    if state == "bad":
+        assert found.detail == f"{version} is installed, and pygls<3,>=2.1 is needed"
+
+
+@pytest.mark.parametrize(
+    ("text", "state", "told"),
+    [
+        ("[permissions]\nask = ['Read']\n", "good", "the rules for permissions keep the doctor from reading"),
+        ("[permissions]\ndeny = ['Read']\n", "good", "the rules for permissions keep the doctor from reading"),
+        ("[permissions]\nask = ['Read(']\n", "good", "the rules for permissions keep the doctor from reading"),
+        ("[limits]\nfile_max_bytes = 3\n", "bad", "an unsaved document is not read"),
+    ],
+)
+def test_settings_that_keep_the_server_from_reading_are_no_reason_to_install_it_again(
+    text: str, state: str, told: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(text)
+    found = try_the_main_job(file)
+    assert (found.state, told in found.detail) == (state, True), found
+    assert "install" not in str(found.fix)
 
 
 @pytest.mark.parametrize("has_pip", [False, True])
@@ -113,7 +152,7 @@ def test_a_good_workspace_is_found_good_and_left_as_it_was(tmp_path: Path) -> No
 
 @pytest.mark.parametrize(
     ("flags", "fix"),
-    [(0, "change its permissions"), (os.ST_RDONLY, "it is on a read-only file system: name another with --root")],
+    [(0, "chmod u+rwx {}"), (os.ST_RDONLY, "it is on a read-only file system: name another with --root")],
 )
 def test_a_workspace_that_cannot_be_written_is_noted_with_what_helps(
     flags: int, fix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -122,7 +161,7 @@ def test_a_workspace_that_cannot_be_written_is_noted_with_what_helps(
     monkeypatch.setattr(os, "access", lambda *_args: False)
     monkeypatch.setattr(os, "statvfs", lambda _path: mount)
     found = {finding.name: finding for finding in examine_root(tmp_path)}
-    assert (found["workspace"].state, found["workspace"].fix) == ("note", fix)
+    assert (found["workspace"].state, found["workspace"].fix) == ("note", fix.format(tmp_path))
 
 
 def test_a_workspace_that_is_not_there_is_bad(tmp_path: Path) -> None:

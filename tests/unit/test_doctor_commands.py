@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -70,6 +71,21 @@ def test_what_of_a_workspace_does_not_count_is_noted(root: Path) -> None:
     assert configuration(root)[1:] == [("note", sentence)]
 
 
+def test_a_rule_of_the_users_own_file_that_cannot_be_read_is_not_the_workspaces(root: Path) -> None:
+    user(root, "[permissions]\ndeny = ['Read(']\n")
+    (_, told), _ = examine_configuration(root, None)
+    assert (told.name, told.state, "permissions.deny: rule Read(" in told.detail) == ("configuration", "note", True)
+
+
+def test_the_sandbox_is_on_after_what_the_doctor_says_was_done_to_the_letter(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(root.parent / "bare home"))
+    fix = commands(root)["sandbox"].fix
+    subprocess.run(["/bin/sh", "-c", str(fix)], check=True)
+    assert commands(root)["sandbox"].detail.endswith("; commands are confined")
+
+
 def test_what_the_environment_says_is_named_as_its_own(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENBUFFER_SANDBOX_ENABLED", "true")
     monkeypatch.setenv("OPENBUFFER_SANBDOX_NETWORK", "true")
@@ -99,7 +115,7 @@ def test_a_configuration_that_cannot_be_used_is_what_keeps_it_from_working(root:
     assert main(["doctor", "--root", str(root)]) == 1
     printed = capsys.readouterr().out
     assert f"FAIL configuration       {file}: unknown key sandbox.enable (did you mean sandbox.enabled?)" in printed
-    assert "fix: put that right; until then no tool runs" in printed
+    assert "fix: put that right there; until then no tool runs" in printed
     assert printed.endswith("openbuffer does not work here: configuration\n")
 
 
