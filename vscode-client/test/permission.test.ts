@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { choicesOf, headline, isChangeAlone, pageOf } from "../src/dialogs/permission";
+import { choicesOf, headline, isChangeAlone, pageOf, rulesToRead } from "../src/dialogs/permission";
 import type { PermissionChange, RequestPermissionParams } from "../src/protocol";
 
 const CHANGE: PermissionChange = {
@@ -52,6 +52,13 @@ describe("the answers to a permission", () => {
       expect(detail).toContain("Edit(/w/src/a.txt), Read(/w/<U+200B>b)");
     }
   });
+});
+
+test("rules that one row does not hold are read whole before they count", () => {
+  const long = request({ rules: [`Edit(/w/${"a".repeat(80)}\u202e)`, "Read(b)"] });
+  expect(rulesToRead(long, "always")).toBe(`Edit(/w/${"a".repeat(80)}<U+202E>)\nRead(b)`);
+  expect(rulesToRead(long, "once")).toBeUndefined();
+  expect(rulesToRead(request({ rules: ["Read(b)"] }), "session")).toBeUndefined();
 });
 
 describe("a permission in words", () => {

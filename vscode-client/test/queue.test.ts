@@ -111,6 +111,20 @@ describe("dialogs", () => {
     expect(events).toEqual(["open 1", "close 1"]);
   });
 
+  test("that cannot be shown fail, and the next one is shown", async () => {
+    const broken = queue.ask("0", "dismissed", undefined, () => ({
+      title: "0",
+      open: () => {
+        throw new Error("no screen");
+      },
+      close: () => events.push("close 0"),
+      focus: () => undefined,
+    }));
+    ask("1");
+    await expect(broken).rejects.toThrow("no screen");
+    expect(events).toEqual(["close 0", "open 1"]);
+  });
+
   test("are gone to only where there is one", () => {
     expect(queue.focus()).toBe(false);
     ask("1");

@@ -7,21 +7,23 @@ import * as vscode from "vscode";
 import type { RequestPermissionParams, RequestPermissionResult } from "../protocol";
 import { APPROVAL, closeTabs, closeTabsOf, type Pages, showPage, tabsOf } from "../views/pages";
 import { currentText } from "./currentText";
-import { brief, type Choice, choicesOf, headline, isChangeAlone, nameOf, pageOf } from "./permission";
+import { brief, type Choice, choicesOf, headline, isChangeAlone, nameOf, pageOf, rulesToRead } from "./permission";
 import { label, plainLine } from "./plain";
 import { sidesOf } from "./proposal";
-import type { DialogQueue, Settle, Shown } from "./queue";
+import type { DialogQueue, Fail, Settle, Shown } from "./queue";
 import { Toast } from "./toast";
 import type { Typing } from "./typing";
 
 const DISMISSED: RequestPermissionResult = { outcome: "dismissed" };
 const TYPED_LATELY_MS = 8_000;
+const AGAIN_MS = 700;
 
 export class Approvals implements vscode.Disposable, vscode.CodeLensProvider {
   readonly #open = new Map<string, Approval>();
   readonly #lensesChanged = new vscode.EventEmitter<void>();
   readonly onDidChangeCodeLenses = this.#lensesChanged.event;
   readonly #disposables: vscode.Disposable[];
+  #answeredMs = 0;
 
   constructor(
     private readonly queue: DialogQueue,
@@ -29,7 +31,7 @@ export class Approvals implements vscode.Disposable, vscode.CodeLensProvider {
     private readonly typing: Typing,
   ) {
     const command = (name: string, act: (approval: Approval) => unknown) =>
-      vscode.commands.registerCommand(`openbuffer.approval.${name}`, (uri?: unknown) => this.#with(uri, act));
+      vscode.commands.registerCommand(`openbuffer.approval.${name}`, (which?: unknown) => this.#with(which, act));
     this.#disposables = [
       this.#lensesChanged,
       vscode.languages.registerCodeLensProvider({ scheme: APPROVAL }, this),
@@ -53,8 +55,12 @@ export class Approvals implements vscode.Disposable, vscode.CodeLensProvider {
 
   /** Ask the user. The answer is theirs; closing it is `dismissed`, and so is a request that was taken back. */
   request(params: RequestPermissionParams, token: vscode.CancellationToken): Promise<RequestPermissionResult> {
-    return this.queue.ask(params.dialogId, DISMISSED, token, (settle) => {
-      const approval = new Approval(params, settle, this.pages, this.typing, (uris) => {
+    return this.queue.ask(params.dialogId, DISMISSED, token, (settle, fail) => {
+      const answer: Settle<RequestPermissionResult> = (result) => {
+        this.#answeredMs = Date.now();
+        return settle(result);
+      };
+      const approval = new Approval(params, answer, fail, this.pages, this.typing, (uris) => {
         for (const uri of uris) {
           this.#open.set(uri.toString(), approval);
         }
@@ -85,13 +91,21 @@ export class Approvals implements vscode.Disposable, vscode.CodeLensProvider {
     vscode.Disposable.from(...this.#disposables).dispose();
   }
 
-  /** The approval that a button belongs to, else the one that is shown. */
-  #with(uri: unknown, act: (approval: Approval) => unknown): unknown {
-    const named = uri instanceof vscode.Uri ? uri.toString() : typeof uri === "string" ? uri : undefined;
+  /** The approval that a button or a link belongs to, else the one that is shown. */
+  #with(which: unknown, act: (approval: Approval) => unknown): unknown {
+    const named = which instanceof vscode.Uri ? which.toString() : typeof which === "string" ? which : undefined;
     const open = [...this.#open.values()].filter((approval) => !approval.isOver);
     const approval = named === undefined ? open[0] : this.#open.get(named);
     if (!approval || approval.isOver) {
       void vscode.window.setStatusBarMessage("openbuffer: that is not asked any more", 5_000);
+      return undefined;
+    }
+    // The second click of a double click on the one before, whose buttons were in the same place.
+    if (
+      named !== undefined &&
+      approval.shownMs - this.#answeredMs < AGAIN_MS &&
+      Date.now() - approval.shownMs < AGAIN_MS
+    ) {
       return undefined;
     }
     return act(approval);
@@ -104,7 +118,7 @@ export class Approvals implements vscode.Disposable, vscode.CodeLensProvider {
 
   #dismissClosed(): void {
     for (const approval of new Set(this.#open.values())) {
-      if (!approval.isOver && approval.isShown && !approval.hasTab()) {
+      if (!approval.isOver && approval.shownMs > 0 && !approval.hasTab()) {
         approval.answer(DISMISSED);
       }
     }
@@ -120,8 +134,8 @@ export class Approvals implements vscode.Disposable, vscode.CodeLensProvider {
 class Approval implements Shown {
   readonly title: string;
   isOver = false;
-  /** Its editor has been opened. */
-  isShown = false;
+  /** When its editor was opened; 0 before. */
+  shownMs = 0;
   #uris: vscode.Uri[] = [];
   #toast: Toast | undefined;
   #picker: vscode.QuickPick<vscode.QuickPickItem> | vscode.InputBox | undefined;
@@ -130,6 +144,7 @@ class Approval implements Shown {
   constructor(
     private readonly params: RequestPermissionParams,
     private readonly settle: Settle<RequestPermissionResult>,
+    private readonly fail: Fail,
     private readonly pages: Pages,
     private readonly typing: Typing,
     private readonly opened: (uris: readonly vscode.Uri[]) => void,
@@ -150,19 +165,7 @@ class Approval implements Shown {
   }
 
   open(): void {
-    this.#toast = new Toast(`${brief(this.params)}?`, [
-      ["Show", "openbuffer.approval.show"],
-      ["Allow once", "openbuffer.approval.allow"],
-      ["Deny", "openbuffer.approval.deny"],
-      ["More…", "openbuffer.approval.more"],
-    ]);
-    this.#show().then(undefined, (error: unknown) => {
-      // Without its editor there are still the buttons of the notification; nothing is allowed by that.
-      void vscode.window.setStatusBarMessage(
-        `openbuffer: the change could not be shown: ${label(String(error), 200)}`,
-        10_000,
-      );
-    });
+    this.#show().then(undefined, this.fail);
   }
 
   close(): void {
@@ -179,6 +182,10 @@ class Approval implements Shown {
   /** Let the user choose among all answers, with the rules that belong to them; closing that leaves it open. */
   choose(only?: readonly string[]): void {
     const choices = choicesOf(this.params).filter(({ outcome }) => !only || only.includes(outcome));
+    if (choices.length === 0) {
+      void vscode.window.showInformationMessage("openbuffer: this can be allowed for this once only.");
+      return;
+    }
     const picker = vscode.window.createQuickPick<vscode.QuickPickItem & { choice?: Choice }>();
     this.#hold(picker);
     picker.title = this.title;
@@ -192,7 +199,7 @@ class Approval implements Shown {
       const [item] = picker.selectedItems;
       picker.hide();
       if (item?.choice) {
-        this.answer({ outcome: item.choice.outcome });
+        void this.#chosen(item.choice);
       } else if (item) {
         this.denyWithReason();
       }
@@ -211,6 +218,19 @@ class Approval implements Shown {
       this.answer(reason ? { outcome: "no", reason } : { outcome: "no" });
     });
     box.show();
+  }
+
+  /** What is allowed from then on is read whole before it is: a row of a quick pick shows the beginning of it. */
+  async #chosen({ outcome, title }: Choice): Promise<void> {
+    const rules = rulesToRead(this.params, outcome);
+    if (rules !== undefined) {
+      const options = { modal: true, detail: rules };
+      const said = await vscode.window.showWarningMessage(`${this.title}: allowed from then on`, options, title);
+      if (said !== title) {
+        return;
+      }
+    }
+    this.answer({ outcome });
   }
 
   #hold(input: vscode.QuickPick<vscode.QuickPickItem> | vscode.InputBox): void {
@@ -235,10 +255,18 @@ class Approval implements Shown {
       return this.#takeAway();
     }
     await this.#reveal(true);
-    this.isShown = true;
+    this.shownMs = Date.now();
     if (this.isOver) {
-      await this.#takeAway();
+      return this.#takeAway();
     }
+    // Only what is shown can be allowed.
+    const which = this.#uris.at(-1)?.toString();
+    this.#toast = new Toast(`${brief(this.params)}?`, [
+      ["Show", "openbuffer.approval.show", which],
+      ["Allow once", "openbuffer.approval.allow", which],
+      ["Deny", "openbuffer.approval.deny", which],
+      ["More…", "openbuffer.approval.more", which],
+    ]);
   }
 
   /** What somebody types in is not covered; whoever comes to answer finds it where it is. */

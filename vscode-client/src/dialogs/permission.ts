@@ -16,14 +16,22 @@ export function choicesOf(params: RequestPermissionParams): Choice[] {
   const rules = params.rules ?? [];
   const told = rules.map((rule) => plainLine(rule)).join(", ");
   const lasting: Choice[] = [
-    { outcome: "session", title: "Allow for this session", detail: `From now on until the session ends: ${told}` },
-    { outcome: "always", title: "Always allow", detail: `From now on, kept in your file of permissions: ${told}` },
+    { outcome: "session", title: "Allow for this session", detail: `From now on: ${told}` },
+    { outcome: "always", title: "Always allow", detail: `From now on, for good: ${told}` },
   ];
   return [
     { outcome: "once", title: "Allow once", detail: "This call alone." },
     ...(rules.length > 0 ? lasting : []),
     { outcome: "no", title: "Deny", detail: "The agent is told that you said no." },
   ];
+}
+
+const ROW_CHARS = 64;
+
+/** The rules of an answer, where a row of a quick pick does not hold them; one a line. */
+export function rulesToRead(params: RequestPermissionParams, outcome: Outcome): string | undefined {
+  const rules = outcome === "session" || outcome === "always" ? (params.rules ?? []).map(plainLine) : [];
+  return rules.join(", ").length > ROW_CHARS ? rules.join("\n") : undefined;
 }
 
 const NAMED_BY_DEED = new Set(["Edit", "Write", "Delete"]);

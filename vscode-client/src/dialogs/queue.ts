@@ -24,10 +24,14 @@ export interface Cancellation {
 
 const WITHDRAWN_KEPT_MS = 60_000;
 
+/** What cannot be shown has no answer: the request fails with this. */
+export type Fail = (error: unknown) => void;
+
 interface Waiting {
   readonly id: string;
   readonly shown: Shown;
   readonly dismiss: () => void;
+  readonly fail: Fail;
 }
 
 export class DialogQueue {
@@ -48,25 +52,32 @@ export class DialogQueue {
    *
    * @param dismissed the answer where it is closed without one, cancelled or withdrawn.
    */
-  ask<R>(id: string, dismissed: R, token: Cancellation | undefined, make: (settle: Settle<R>) => Shown): Promise<R> {
+  ask<R>(
+    id: string,
+    dismissed: R,
+    token: Cancellation | undefined,
+    make: (settle: Settle<R>, fail: Fail) => Shown,
+  ): Promise<R> {
     if (this.#forget(id) || token?.isCancellationRequested) {
       return Promise.resolve(dismissed);
     }
-    return new Promise<R>((resolve) => {
+    return new Promise<R>((resolve, reject) => {
       let isOver = false;
       let cancelling: { dispose(): unknown } | undefined;
-      const settle: Settle<R> = (answer) => {
+      const end = (how: () => void) => {
         if (isOver) {
           return false;
         }
         isOver = true;
         cancelling?.dispose();
         this.#remove(waiting);
-        resolve(answer);
+        how();
         return true;
       };
+      const settle: Settle<R> = (answer) => end(() => resolve(answer));
+      const fail: Fail = (error) => void end(() => reject(error));
       const dismiss = () => void settle(dismissed);
-      const waiting: Waiting = { id, shown: make(settle), dismiss };
+      const waiting: Waiting = { id, shown: make(settle, fail), dismiss, fail };
       this.#waiting.push(waiting);
       cancelling = token?.onCancellationRequested(dismiss);
       this.#refresh();
@@ -116,7 +127,11 @@ export class DialogQueue {
     const first = this.#waiting[0];
     if (first && this.#open === undefined) {
       this.#open = first;
-      first.shown.open();
+      try {
+        first.shown.open();
+      } catch (error) {
+        first.fail(error);
+      }
     }
     this.changed();
   }

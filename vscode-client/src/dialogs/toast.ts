@@ -8,9 +8,9 @@ import * as vscode from "vscode";
 export class Toast {
   #close: () => void = () => undefined;
 
-  /** `links`: their words, and the command behind each. */
-  constructor(words: string, links: readonly (readonly [string, string])[]) {
-    const offered = links.map(([title, command]) => `[${title}](command:${command})`).join(" · ");
+  /** `links`: their words, and the command behind each with its argument. */
+  constructor(words: string, links: readonly (readonly [title: string, command: string, argument?: string])[]) {
+    const offered = links.map(linked).join(" · ");
     void vscode.window.withProgress({ location: vscode.ProgressLocation.Notification }, (progress) => {
       progress.report({ message: `${words} ${offered}` });
       return new Promise<void>((resolve) => {
@@ -22,4 +22,9 @@ export class Toast {
   close(): void {
     this.#close();
   }
+}
+
+function linked([title, command, argument]: readonly [string, string, string?]): string {
+  const arguments_ = argument === undefined ? "" : `?${encodeURIComponent(JSON.stringify([argument]))}`;
+  return `[${title}](command:${command}${arguments_})`;
 }
