@@ -170,3 +170,58 @@ def test_a_new_document_with_the_name_of_a_file_is_not_written_over(window: Clie
     assert "never saved" in answer.error
     assert not file.exists()
     window.command("workbench.action.revertAndCloseActiveEditor")
+
+
+@pytest.fixture
+def autosave(window: ClientWindow) -> Iterator[None]:
+    window.configure("files.autoSave", "afterDelay")
+    window.configure("files.autoSaveDelay", 1500)
+    yield
+    window.configure("files.autoSave", "off")
+    window.configure("files.autoSaveDelay", None)
+
+
+@pytest.mark.contract("E9")
+@pytest.mark.usefixtures("autosave")
+def test_that_the_editor_saves_by_itself_is_told(window: ClientWindow, folder: Path) -> None:
+    file = opened(window, folder, b"one\ntwo\n")
+    window.press("Control+End")
+    window.type("typed")
+    answer = window.edit(file, "two", "TWO")
+    assert answer.success, answer
+    assert "by itself after a moment" in answer.output or "on disk" in answer.output
+    wait_for(lambda: file.read_bytes() == b"one\nTWO\ntyped", "the editor to save")
+    wait_for(lambda: "nothing unsaved" in window.read(file).output, "the server to know")
+
+
+@pytest.mark.contract("E9", "E11")
+@pytest.mark.usefixtures("autosave")
+def test_edits_and_autosaves_do_not_get_in_each_others_way(window: ClientWindow, folder: Path) -> None:
+    file = opened(window, folder, b"0\n")
+    for number in range(12):
+        window.press("Control+Home")
+        window.type("t")
+        answer = window.edit(file, f"{number}\n", f"{number + 1}\n")
+        assert answer.success, answer
+    wait_for(lambda: file.read_bytes() == b"t" * 12 + b"12\n", "the editor to save")
+    assert window.text(file) == "t" * 12 + "12\n"
+
+
+@pytest.mark.slow
+@pytest.mark.contract("E10")
+def test_a_file_that_is_too_large_to_be_told_is_refused_while_it_is_unsaved(window: ClientWindow, folder: Path) -> None:
+    window.configure("workbench.editorLargeFileConfirmation", 1024)
+    file = folder / "large.txt"
+    line = b"0123456789abcdef" * 64 + b"\n"
+    file.write_bytes(line * 52_000)
+    window.js("void vscode.commands.executeCommand('vscode.open', vscode.Uri.file(args[0]))", str(file))
+    window.see('.editor-instance .monaco-editor[data-uri$="/large.txt"] .view-lines', 90)
+    window.focus(file)
+    assert window.read(file, offset=1, limit=1).success
+    window.press("Control+Home")
+    window.type("typed")
+    wait_for(lambda: not window.read(file, offset=1, limit=1).success, "a refusal")
+    assert "50 MB" in window.read(file, offset=1, limit=1).error
+    window.press("Control+s")
+    wait_for(lambda: window.read(file, offset=1, limit=1).success, "the file to be readable")
+    assert file.stat().st_size == len(line) * 52_000 + len("typed")
