@@ -189,6 +189,8 @@ class Window:
             const editor = vscode.window.visibleTextEditors.find((one) => one.document.uri.toString() === wanted);
             const place = new vscode.Position(args[1], args[2]);
             editor.selection = new vscode.Selection(place, place);
+            // It is carried out by the window, before this.
+            await vscode.commands.executeCommand('setContext', 'probe', 1);
             """,
             str(file),
             line,
