@@ -215,6 +215,7 @@ def test_a_server_that_dies_ends_its_calls_and_the_next_call_starts_another(tmp_
     file.write_text("a\n")
     with PluginNeovim(tmp_path / "home", tmp_path / "work") as editor:
         editor.open(file)
+        editor.type("Gonot saved<Esc>")
         notices(editor)
         editor.lua("require('openbuffer').call('Bash', { command = 'sleep 60' }, function(failed) ended = failed end)")
         wait_for(lambda: len(descendants_of(editor.process.pid)) > 1, "the command")
@@ -222,7 +223,7 @@ def test_a_server_that_dies_ends_its_calls_and_the_next_call_starts_another(tmp_
         wait_for(lambda: editor.lua("return ended or ''") != "", "the end of the call")
         assert "the server ended" in editor.lua("return ended")
         result = editor.lua("return require('openbuffer').call_sync('Read', { filePath = 'a.txt' })")
-        assert "1\ta" in result["data"]["output"]
+        assert "2\tnot saved" in result["data"]["output"]
 
 
 # --- what was changed ----------------------------------------------------------------------------------------------

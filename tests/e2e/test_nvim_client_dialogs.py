@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -153,6 +154,41 @@ def test_a_cancelled_call_takes_its_dialog_away(editor: PluginNeovim, folder: Pa
     wait_for(lambda: editor.lua("return ended") == "cancelled", "the end of the call")
     wait_for(lambda: waiting(editor) == [], "no dialog")
     assert (editor.lines(), windows(editor)) == (["a", "b", "c"], 1)
+
+
+def test_the_dialogs_of_a_server_that_died_go_away(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text(CONFIG)
+    (tmp_path / "work").mkdir()
+    file = tmp_path / "work" / "a.txt"
+    file.write_text("a\nb\n")
+    options = ("--config", str(tmp_path / "config.toml"))
+    with PluginNeovim(tmp_path / "home", tmp_path / "work", arguments=options) as editor:
+        editor.open(file)
+        editor.lua("vim.notify = function() end")  # Neovim's own words about it would wait for a key
+        for old in ("a", "b"):
+            asked(editor, file, old, old.upper())
+        os.kill(editor.server_pid, 9)
+        wait_for(lambda: waiting(editor) == [], "no dialog")
+        assert (windows(editor), editor.lines()) == (1, ["a", "b"])
+
+
+WITHDRAW_FROM_ANOTHER = """
+local client = vim.lsp.get_clients({ name = 'openbuffer' })[1]
+for number = 1, 50 do
+  local params = { dialogId = 'openbuffer-dialog-' .. number }
+  require('openbuffer.waiting').withdraw(nil, params, { client_id = client.id + 1 })
+end
+"""
+
+
+def test_servers_that_number_their_dialogs_alike_take_each_their_own_away(editor: PluginNeovim, folder: Path) -> None:
+    file = opened(editor, folder)
+    call = asked(editor, file)
+    editor.lua(WITHDRAW_FROM_ANOTHER)
+    assert len(waiting(editor)) == 1
+    editor.command("Openbuffer answer")
+    editor.type("y")
+    assert call.answer().success
 
 
 def test_the_user_edits_another_line_before_allowing_and_both_are_there(editor: PluginNeovim, folder: Path) -> None:

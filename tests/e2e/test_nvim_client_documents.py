@@ -240,7 +240,8 @@ elseif change == 'disk' then params.diskHash = vim.fn.sha256('other')
 elseif change == 'none' then params.diskHash = vim.NIL
 elseif change == 'uri' then params.textDocument.uri = uri .. 'x'
 elseif change == 'keys' then vim.api.nvim_feedkeys('Ouser', 'xt', false)
-elseif change == 'withdrawn' then require('openbuffer.waiting').withdraw(nil, { dialogId = 'stale' })
+elseif change == 'withdrawn' then
+  require('openbuffer.waiting').withdraw(nil, { dialogId = 'stale' }, { client_id = client.id })
 end
 local result, sent = nil, nil
 local handler = require('openbuffer.client').lsp_config().handlers['openbuffer/' .. act]

@@ -108,6 +108,8 @@ end
 --- The client to call with; one is started where none runs.
 ---@param done fun(failed: string?, client: vim.lsp.Client?)
 function M.with_client(done)
+  -- A server that has ended leaves documents behind that no other is told of: without them tools would see the disk.
+  pcall(client_of.attach_all)
   local client = client_of.current()
   if not client then
     if not server.find() then

@@ -125,6 +125,7 @@ function M.lsp_config()
     end,
     on_exit = function(code, signal, client_id)
       vim.schedule(function()
+        waiting.client_ended(client_id)
         require('openbuffer.calls').client_ended(client_id, code, signal)
       end)
     end,

@@ -3,12 +3,20 @@
 --- `vim.lsp` runs a handler in a coroutine, takes an error or nil for a failure, and sends what it returns.
 local M = {}
 
---- Dialogs that the server has withdrawn before they were begun, by id.
+--- Dialogs that a server has withdrawn before they were begun, by `own_id`.
 ---@type table<string, boolean>
 local withdrawn = {}
 
 ---@type table<string, fun()>
 local closers = {}
+
+--- The name of a dialog among those of all servers, which number theirs alike.
+---@param client_id integer
+---@param params table
+---@return string
+local function own_id(client_id, params)
+  return ('%d %s'):format(client_id, tostring(params.dialogId or ''))
+end
 
 --- Wait in a handler until `begin`'s callback is called with its result.
 ---@param begin fun(done: fun(result: any))
@@ -46,16 +54,17 @@ local function let_others_go_first()
   end)
 end
 
---- A handler for `vim.lsp` that always answers.
+--- A handler for `vim.lsp` that always answers. The `dialogId` that `act` finds is unlike those of other servers.
 ---@param act fun(client: vim.lsp.Client, params: table): any may wait
 ---@param failed fun(client: vim.lsp.Client, params: table, why: string): any the answer where `act` fails
 ---@return lsp.Handler
 function M.handler(act, failed)
   return function(_, params, context)
     local client = vim.lsp.get_client_by_id(context.client_id)
-    if not client then
+    if not client or type(params) ~= 'table' then
       return vim.NIL
     end
+    params.dialogId = own_id(client.id, params)
     local is_right, result = pcall(function()
       let_others_go_first()
       return act(client, params)
@@ -68,7 +77,7 @@ function M.handler(act, failed)
         result = nil
       end
     end
-    withdrawn[params.dialogId or ''] = nil
+    withdrawn[params.dialogId] = nil
     if result == nil then
       return vim.NIL
     end
@@ -91,18 +100,31 @@ end
 
 --- The handler of `openbuffer/withdrawDialog`.
 ---@type lsp.Handler
-function M.withdraw(_, params)
-  local close = closers[params.dialogId]
+function M.withdraw(_, params, context)
+  local id = own_id(context.client_id, params)
+  local close = closers[id]
   if close then
-    closers[params.dialogId] = nil
+    closers[id] = nil
     close()
     return
   end
   -- It may be of a request that has not been begun: of one that is over nothing is left to be found.
-  withdrawn[params.dialogId] = true
+  withdrawn[id] = true
   vim.defer_fn(function()
-    withdrawn[params.dialogId] = nil
+    withdrawn[id] = nil
   end, 60000)
+end
+
+--- A server has ended, and nobody waits for an answer to its dialogs any more.
+---@param client_id integer
+function M.client_ended(client_id)
+  for _, id in ipairs(vim.tbl_keys(closers)) do
+    if vim.startswith(id, client_id .. ' ') then
+      local close = closers[id]
+      closers[id] = nil
+      close()
+    end
+  end
 end
 
 return M
