@@ -23,10 +23,10 @@ import { Toast } from "./toast";
 import type { Typing } from "./typing";
 
 const DISMISSED: AskUserResult = { outcome: "dismissed" };
-const QUIET_MS = 2_000;
+const QUIET_MS = 3_000;
 const LOOK_AGAIN_MS = 250;
 /** Keys that come so early were meant for something else. */
-const DEAF_MS = 400;
+const DEAF_MS = 500;
 
 export class Questions {
   constructor(
