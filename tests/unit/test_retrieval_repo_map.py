@@ -253,7 +253,7 @@ async def test_unsaved_text_is_not_kept_in_the_index(root: Path, tmp_path: Path)
     editor.replace(path, 0, len(buffer.text), "def typed")
     assert await desk.found("typed") == ["pkg/helper.toy:typed"]
     desk.adapter.close()
-    index = KeptIndexes(tmp_path / "state").load(str(root))
+    index = KeptIndexes(tmp_path / "state").load(str(root), CancellationToken())
     assert index is not None
     assert [each.name for each in index.files["pkg/helper.toy"].symbols.definitions] == ["helper"]
 
@@ -571,7 +571,7 @@ async def test_sessions_at_the_same_time_leave_a_whole_index(root: Path, tmp_pat
         for desk in desks:
             for _ in range(3):
                 group.start_soon(desk.ask, "", "helper")
-    assert KeptIndexes(tmp_path / "state").load(str(root)) is not None
+    assert KeptIndexes(tmp_path / "state").load(str(root), CancellationToken()) is not None
     assert [path.suffix for path in (tmp_path / "state").iterdir()] == [".index"]
 
 
@@ -585,7 +585,7 @@ async def test_no_more_indexes_are_kept_than_a_number(tmp_path: Path, monkeypatc
         assert kept.save(f"/r{number}", repo_map.RepoMapIndex("p")) == ""
         os.utime(kept._file(f"/r{number}"), (LONG_AGO + number, LONG_AGO + number))
     assert kept.save("/r4", repo_map.RepoMapIndex("p")) == ""
-    assert [number for number in range(5) if kept.load(f"/r{number}") is not None] == [3, 4]
+    assert [number for number in range(5) if kept.load(f"/r{number}", CancellationToken()) is not None] == [3, 4]
     assert not (tmp_path / "state/x.unfinished").exists()
 
 
@@ -600,7 +600,7 @@ async def test_what_processes_left_that_ended_while_they_wrote_drives_no_index_o
         (tmp_path / f"state/{number}.unfinished").write_text("being written, or left by a crash")
     os.utime(tmp_path / "state/3.unfinished", (LONG_AGO, LONG_AGO))
     assert kept.save("/r1", repo_map.RepoMapIndex("p")) == ""
-    assert kept.load("/r0") is not None
+    assert kept.load("/r0", CancellationToken()) is not None
     assert sorted(path.stem for path in (tmp_path / "state").glob("*.unfinished")) == ["0", "1", "2", "4"]
 
 
@@ -610,11 +610,11 @@ async def test_a_kept_index_that_is_too_large_is_not_read(tmp_path: Path, monkey
     size = kept._file("/r").stat().st_size
     for most, is_read in ((size, True), (size - 1, False)):
         monkeypatch.setattr("openbuffer.tools.retrieval.kept_index.RETRIEVAL_INDEX_MAX_BYTES", most)
-        assert (kept.load("/r") is not None) == is_read
+        assert (kept.load("/r", CancellationToken()) is not None) == is_read
     monkeypatch.undo()
     with kept._file("/r").open("r+b") as file:
         file.truncate(2**40)
-    assert kept.load("/r") is None
+    assert kept.load("/r", CancellationToken()) is None
 
 
 @pytest.mark.contract("W5", "X4")
@@ -693,33 +693,37 @@ class CountedToken(CancellationToken):
 
 
 @pytest.mark.contract("W5", "T6")
+@pytest.mark.parametrize("first", [0, *(pytest.param(first, marks=pytest.mark.slow) for first in range(1, 6))])
 async def test_a_query_that_is_cancelled_at_any_step_leaves_the_next_one_as_it_would_be(
-    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: int
 ) -> None:
     monkeypatch.setattr("openbuffer.tools.retrieval.ranking._POLL_EVERY", 0)
+    monkeypatch.setattr(repo_map, "_PLACED_AT_ONCE", 2)
     write(root, {f"many/{number}.toy": f"def f{number}\n  helper" for number in range(5)})
     editor = MemoryEditor()
     path = str(root / "main.toy")
     buffer = editor.open(path)
-    steps = 0
+    steps = first
     is_whole = False
     while not is_whole:
         editor.replace(path, 0, len(buffer.text), f"def typed{steps}\n  helper")
         write(root, {"pkg/helper.toy": f"def helper\n\ndef step{steps}"})
-        desk = Desk(root, editor=editor, state=tmp_path / f"state{steps}")
+        desk = Desk(root, editor=editor, state=tmp_path / "state")
         token = CountedToken(steps)
         roots = await desk.adapter.roots(CancellationToken())
         try:
             await desk.adapter.retrieve(query("", roots=roots, identifiers=("helper",), token=token))
             is_whole = True
         except ToolCancelledError:
-            steps += 1
-        write(root, {"many/new.toy": f"def new{steps}\n  helper"})
+            steps += 6
+        write(root, {f"new{steps}-{is_whole}.toy": f"def new{steps}\n  helper"})
         assert await desk.found("helper") == await Desk(root, editor=editor).found("helper")
         of_disk = [
             path for path in desk.parser.parsed if path != "main.toy"
         ]  # that is parsed as it is in the editor too
         assert len(of_disk) == len(set(of_disk)), "what was parsed before is not parsed again"
+        (root / f"new{steps}-{is_whole}.toy").unlink()
+        desk.adapter.close()  # the next one reads what this has learnt
     assert steps > 10
 
 

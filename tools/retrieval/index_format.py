@@ -9,12 +9,15 @@ import base64
 import binascii
 import hashlib
 import json
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from ..errors import ToolExecutionError
+from ..errors import ToolCancelledError, ToolExecutionError
 from ..limits import PATH_MAX_CHARS, RETRIEVAL_INDEX_MAX_BYTES, RETRIEVAL_MAX_FILES
 from .index import IndexedFile, RepoMapIndex
 from .plain import NotPlainError, symbols_as_plain, symbols_from_plain
+
+if TYPE_CHECKING:
+    from ..contract import CancellationToken
 
 VERSION: Final = 1
 _MAGIC: Final = b"openbuffer-repo-map "
@@ -24,6 +27,7 @@ _LINE_MAX_BYTES: Final = 16 * 1024 * 1024
 _MARK_MAX: Final = 8
 _COUNT_MAX: Final = 2**40
 _FIELDS: Final = 6
+_POLL_EVERY: Final = 256
 
 
 class RepoMapIndexError(ToolExecutionError):
@@ -49,11 +53,12 @@ def serialize_repo_map_index(index: RepoMapIndex) -> bytes:
     return body + _proof(body)
 
 
-def deserialize_repo_map_index(data: bytes) -> RepoMapIndex:
-    """The way back.
+def deserialize_repo_map_index(data: bytes, token: CancellationToken | None = None) -> RepoMapIndex:
+    """The way back; ``token`` is polled, for a large index takes seconds.
 
     Raises:
         RepoMapIndexError: the bytes are no index, of an unknown version, cut, or changed.
+        ToolCancelledError: the token was cancelled.
     """
     if len(data) > RETRIEVAL_INDEX_MAX_BYTES:
         raise RepoMapIndexError(f"an index of {len(data)} bytes is too large; build it anew.")
@@ -68,7 +73,7 @@ def deserialize_repo_map_index(data: bytes) -> RepoMapIndex:
     if at == 0 or _proof(data[:at]) != data[at:]:
         raise RepoMapIndexError("the index is cut or damaged; build it anew.")
     try:
-        return _index(data[:at].split(b"\n")[1:-1])
+        return _index(data[:at].split(b"\n")[1:-1], token)
     except (ValueError, TypeError, KeyError, RecursionError, binascii.Error) as error:
         why = str(error)[:100] if isinstance(error, NotPlainError) else type(error).__name__
         raise RepoMapIndexError(f"the index holds what is none ({why}); build it anew.") from None
@@ -93,7 +98,7 @@ def _plain(path: str, file: IndexedFile) -> list[Any]:
     ]
 
 
-def _index(lines: list[bytes]) -> RepoMapIndex:
+def _index(lines: list[bytes], token: CancellationToken | None) -> RepoMapIndex:
     head = json.loads(lines[0])
     if not isinstance(head, dict):
         raise NotPlainError("no head")
@@ -102,7 +107,9 @@ def _index(lines: list[bytes]) -> RepoMapIndex:
     if count != len(lines) - 1 or count > RETRIEVAL_MAX_FILES:
         raise NotPlainError("a wrong number of files")
     files: dict[str, IndexedFile] = {}
-    for line in lines[1:]:
+    for number, line in enumerate(lines[1:]):
+        if token is not None and number % _POLL_EVERY == 0 and token.cancelled:
+            raise ToolCancelledError("the kept index was being read: cancelled, and stopped.")
         if len(line) > _LINE_MAX_BYTES:
             raise NotPlainError("a line is too long")
         path, file = _file(json.loads(line))

@@ -21,6 +21,7 @@ from .index import without_passing_trouble
 from .index_format import RepoMapIndexError, deserialize_repo_map_index, serialize_repo_map_index
 
 if TYPE_CHECKING:
+    from ..contract import CancellationToken
     from .index import RepoMapIndex
 
 _SUFFIX: Final = ".index"
@@ -35,12 +36,16 @@ class KeptIndexes:
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         self._directory = Path(directory)
 
-    def load(self, root: str) -> RepoMapIndex | None:
-        """The index of a root, by its canonical path; None where there is none that can be used."""
+    def load(self, root: str, token: CancellationToken) -> RepoMapIndex | None:
+        """The index of a root, by its canonical path; None where there is none that can be used.
+
+        Raises:
+            ToolCancelledError: the token was cancelled.
+        """
         try:
             with open(_opened(self._file(root)), "rb") as file:
                 data = file.read(RETRIEVAL_INDEX_MAX_BYTES + 1)
-            return without_passing_trouble(deserialize_repo_map_index(data))
+            return without_passing_trouble(deserialize_repo_map_index(data, token))
         except (OSError, RepoMapIndexError):
             return None  # it is made anew, which takes some seconds and loses nothing
 

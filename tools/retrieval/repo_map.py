@@ -7,6 +7,7 @@ import threading
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from ..errors import PlanOutdatedError, ToolCancelledError, ToolFailure
@@ -27,7 +28,7 @@ from .ranking import Interest, names_in, ranked_definitions
 from .source_tree import OpenedRoot, SourceTree
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
+    from collections.abc import Generator, Iterable, Mapping, Sequence
 
     from openbuffer.editor_access.port import Document, EditorProvider
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from .port import RetrievalQuery, SymbolParser
 
 _SAVE_AFTER_NEWS: Final = 64  # fewer are parsed again by the next session in less time than the index takes to write
+_PLACED_AT_ONCE: Final = 1_024
 _TURN_S: Final = 0.05
 _NAMED_MAX: Final = 5
 
@@ -110,6 +112,7 @@ class _RepoMap:
     _missing: tuple[str, ...] = ()
     _maps: dict[str, _RootMap] = field(default_factory=dict[str, _RootMap])
     _graph: SymbolGraph = field(default_factory=SymbolGraph)
+    _unplaced: dict[str, IndexedFile | None] = field(default_factory=dict[str, "IndexedFile | None"])
     _overlay: dict[str, IndexedFile] = field(default_factory=dict[str, IndexedFile])
     _laid: dict[str, Document] = field(default_factory=dict[str, "Document"])
     _late: int = 0
@@ -161,8 +164,8 @@ class _RepoMap:
     def _bring_up_to_date(self, query: RetrievalQuery) -> None:
         for root, each in list(self._maps.items()):
             if root not in query.roots or each.prefix != _prefix(root, query.roots):
-                self._graph.update({}, [each.prefix + path for path in each.index.files])
                 del self._maps[root]
+                self._place({}, [each.prefix + path for path in each.index.files], query.token)
         for root in query.roots:
             self._bring_root_up_to_date(root, query)
 
@@ -173,7 +176,7 @@ class _RepoMap:
             if located.path != root:
                 raise PlanOutdatedError(f"{printable(root)}: was moved or replaced since the call began.")
             with OpenedRoot(located) as opened:
-                each = self._maps.get(root) or self._new_map(root, query.roots)
+                each = self._maps.get(root) or self._new_map(root, query)
                 files = each.tree.look(opened, query.token, unreadable)
                 above = f"{root.rstrip('/')}/"
                 inner = tuple(f"{other[len(above) :]}/" for other in query.roots if other.startswith(above))
@@ -195,17 +198,16 @@ class _RepoMap:
         gone = [each.prefix + path for path in update.gone]
         for path in (*changed, *gone):
             self._overlay.pop(path, None)
-        if changed or gone:
-            self._graph.update(changed, gone)
+        self._place(changed, gone, query.token)
         if each.news_since_saved >= _SAVE_AFTER_NEWS:
             self._save(each)
 
-    def _new_map(self, root: str, roots: tuple[str, ...]) -> _RootMap:
-        index = (self.kept.load(root) if self.kept is not None else None) or RepoMapIndex(self.parser.fingerprint)
-        prefix = _prefix(root, roots)
-        each = self._maps[root] = _RootMap(root, prefix, SourceTree(self.is_source), RepoMapIndex(index.parser))
-        self._graph.update({prefix + path: file for path, file in index.files.items()})
-        each.index = index
+    def _new_map(self, root: str, query: RetrievalQuery) -> _RootMap:
+        kept = self.kept.load(root, query.token) if self.kept is not None else None
+        index = kept or RepoMapIndex(self.parser.fingerprint)
+        prefix = _prefix(root, query.roots)
+        each = self._maps[root] = _RootMap(root, prefix, SourceTree(self.is_source), index)
+        self._place({prefix + path: file for path, file in index.files.items()}, (), query.token)
         return each
 
     def _save(self, each: _RootMap) -> None:
@@ -235,8 +237,22 @@ class _RepoMap:
         changed.update({path: file for path, file in back.items() if file is not None})
         gone = [path for path, file in back.items() if file is None]
         self._overlay, self._laid = overlay, laid
-        if changed or gone:
-            self._graph.update(changed, gone)
+        self._place(changed, gone, token)
+
+    def _place(self, changed: Mapping[str, IndexedFile], gone: Iterable[str], token: CancellationToken) -> None:
+        """Have this in the graph; what a cancelled query did not come to is done by the next one."""
+        self._unplaced.update(changed)
+        self._unplaced.update(dict.fromkeys(gone))
+        while self._unplaced:
+            if token.cancelled:
+                raise ToolCancelledError("the code base was being mapped: cancelled, and stopped.")
+            part = {path: self._unplaced[path] for path in islice(self._unplaced, _PLACED_AT_ONCE)}
+            self._graph.update(
+                {path: file for path, file in part.items() if file is not None},
+                [path for path, file in part.items() if file is None],
+            )
+            for path in part:
+                del self._unplaced[path]
 
     def _is_left_out(self, path: str) -> bool:
         """Of a document that is not indexed: whether its file is not either, or would not be if there were one."""
