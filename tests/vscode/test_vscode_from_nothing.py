@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import sys
+import zipfile
 from typing import TYPE_CHECKING
 
 import pytest
@@ -27,9 +29,47 @@ TOAST = ".notifications-toasts .notification-toast"
 DIALOG = ".monaco-dialog-box"
 
 
+PYTHON_EXTENSION = """
+exports.activate = () => ({environments: {
+  getActiveEnvironmentPath: () => ({id: 'active', path: process.env.TESTS_ACTIVE_PYTHON}),
+  resolveEnvironment: async ({path}) => ({executable: {uri: require('vscode').Uri.file(path)}}),
+}});
+"""
+
+
+def pack_python_extension(directory: Path) -> Path:
+    """What stands for the Python extension: it knows one environment, which is active."""
+    about = {
+        "name": "python",
+        "publisher": "ms-python",
+        "version": "9.0.0",
+        "engines": {"vscode": "^1.101.0"},
+        "main": "./m.js",
+        "activationEvents": [],
+    }
+    package = directory / "python.vsix"
+    with zipfile.ZipFile(package, "w") as archive:
+        archive.writestr("extension/package.json", json.dumps(about))
+        archive.writestr("extension/m.js", PYTHON_EXTENSION)
+    return package
+
+
+def make_environment(directory: Path) -> Path:
+    """A Python environment that has the server; its interpreter."""
+    programs = directory / "bin"
+    programs.mkdir(parents=True)
+    for name, command in (("python", ""), ("openbuffer", "-P -m openbuffer.bridge ")):
+        (programs / name).write_text(f'#!/bin/sh\nexec {sys.executable} {command}"$@"\n')
+        (programs / name).chmod(0o755)
+    return programs / "python"
+
+
 @pytest.fixture
-def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[CodeServer]:
-    """An editor with the extension, where no server of openbuffer is on PATH or in an environment."""
+def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[CodeServer]:
+    """An editor with the extension, where no server of openbuffer is on PATH or in an environment.
+
+    With the parameter "python" there is one in an environment of the workspace, the Python extension's active one.
+    """
     directories = os.environ["PATH"].split(os.pathsep)
     path = os.pathsep.join(each for each in directories if not os.path.exists(os.path.join(each, "openbuffer")))
     monkeypatch.setenv("PATH", path)
@@ -37,11 +77,29 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[CodeServer
     package = packaged_extension()
     assert package is not None
     home = tmp_path / "editor"
-    server = CodeServer(home, extensions=[pack_probe(tmp_path), package])
+    extensions = [pack_probe(tmp_path), package]
+    if getattr(request, "param", "") == "python":
+        extensions.append(pack_python_extension(tmp_path))
+        monkeypatch.setenv("TESTS_ACTIVE_PYTHON", str(make_environment(home / "work" / ".venv")))
+    server = CodeServer(home, extensions=extensions)
     server.start()
     yield server
     server.stop()
     assert not server.left_behind
+
+
+@pytest.mark.parametrize("bare", ["python"], indirect=True)
+def test_the_server_of_the_active_python_environment_is_found(bare: CodeServer, browser: Browser) -> None:
+    folder = bare.home / "work"
+    window = ClientWindow(bare, browser, folder)
+    window.open()
+    try:
+        window.wait_until_running()
+        assert window.api("return api.server.from") == "the active Python environment"
+        assert window.api("return api.server.command[0]") == str(folder / ".venv" / "bin" / "openbuffer")
+        assert window.call("ListDir", path=".").success
+    finally:
+        window.close()
 
 
 @pytest.mark.slow
