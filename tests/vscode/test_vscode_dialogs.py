@@ -85,7 +85,7 @@ def in_diff(window: ClientWindow) -> None:
 @pytest.mark.contract("E1")
 def test_a_change_is_shown_in_the_diff_editor_and_made_once_it_is_allowed(window: ClientWindow, file: Path) -> None:
     call = asked(window, file)
-    assert dialogs(window) == ["Edit a.txt (+1 −1)"]
+    assert dialogs(window) == ["Edit a.txt (+1 \N{MINUS SIGN}1)"]
     wait_for(lambda: len(pages(window)) == 2, "both sides")
     assert set(pages(window)) == {"one\ntwo\nthree\ntyped", "one\nTWO\nthree\ntyped"}
     assert window.text(file) == "one\ntwo\nthree\ntyped"
@@ -247,9 +247,7 @@ class TestQuestions:
         assert not answer.success
         assert "closed question 1 without an answer" in answer.error
 
-    def test_a_question_does_not_take_the_keys_of_somebody_who_types(
-        self, window: ClientWindow, folder: Path
-    ) -> None:
+    def test_a_question_does_not_take_the_keys_of_somebody_who_types(self, window: ClientWindow, folder: Path) -> None:
         file = folder / "a.txt"
         file.write_text("")
         window.show(file)

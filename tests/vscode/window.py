@@ -22,6 +22,16 @@ DEADLINE_S = 30.0
 """Any single answer; a deadline that passes is a failure, so it is generous for a busy machine."""
 START_S = 90.0
 
+_CLOSE_EDITORS = """
+for (const document of vscode.workspace.textDocuments) {
+  if (!document.isDirty || document.uri.scheme !== 'file') continue;
+  await vscode.window.showTextDocument(document);
+  await vscode.commands.executeCommand('workbench.action.files.revert');
+}
+await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+"""
+_DO_NOT_SAVE = '.monaco-dialog-box .monaco-button:has-text("Don\'t Save")'
+
 
 @dataclass(frozen=True, slots=True)
 class Shown:
@@ -205,16 +215,13 @@ class Window:
 
     def close_editors(self) -> None:
         """Close every editor, and throw away what is unsaved."""
-        self.js(
-            """
-            for (const document of vscode.workspace.textDocuments) {
-              if (!document.isDirty) continue;
-              await vscode.window.showTextDocument(document);
-              await vscode.commands.executeCommand('workbench.action.files.revert');
-            }
-            await vscode.commands.executeCommand('workbench.action.closeAllEditors');
-            """
-        )
+        closing = self.begin_js(_CLOSE_EDITORS)
+        while not closing.done():
+            # A document whose file is gone cannot be reverted; then there is a question.
+            if self.sees(_DO_NOT_SAVE):
+                self.click(_DO_NOT_SAVE)
+            time.sleep(0.03)
+        closing.result()
 
     # --- the user's hands ----------------------------------------------------------------------------------
 
