@@ -62,7 +62,7 @@ def main() -> None:
     assert program is not None
     with tempfile.TemporaryDirectory(prefix="openbuffer-screens-") as directory:
         unknown = dict.fromkeys(("OPENBUFFER_PROBE_DIRECTORY", "OPENBUFFER_TESTS_EDITOR", "OPENBUFFER_VSIX"))
-        server = ClientServer(Path(directory, "editor"), machine={"openbuffer.server.environment": unknown})
+        server = ClientServer(Path(directory), machine={"openbuffer.server.environment": unknown})
         server.start()
         browser = Browser(program, FLAGS)
         try:
@@ -155,7 +155,7 @@ def _walkthrough(server: ClientServer, window: ClientWindow, cart: Path) -> None
     del server
     window.command("workbench.action.closeSidebar")
     window.begin_js("await vscode.commands.executeCommand('openbuffer.openWalkthrough')")
-    window.click(".getting-started-step:has-text('Decide what is allowed')")
+    window.click(".getting-started-step:has-text('Read what is not saved')")
     _shoot(window, "walkthrough")
     window.command("workbench.action.closeAllEditors")
     window.show(cart)
@@ -180,7 +180,7 @@ def _chat(server: ClientServer, window: ClientWindow, cart: Path) -> None:
     window.js("probe.script = args[0]", script)
     query = {"query": "Add the tax to the total", "mode": "agent"}
     window.begin_js("await vscode.commands.executeCommand('workbench.action.chat.open', args[0])", query)
-    window.see(".chat-confirmation-widget-buttons", 60)
+    window.see(".chat-confirmation-widget-buttons >> visible=true", 60)
     _shoot(window, "chat", lambda: window.command("notifications.clearAll"))
     window.command("workbench.action.chat.skipTool")
 

@@ -244,9 +244,9 @@ function callItem(node: Extract<Node, { kind: "call" }>): vscode.TreeItem {
   const { call } = node;
   const { icon, colour } = iconOf(call.outcome);
   const item = new vscode.TreeItem(label(call.tool, 40));
-  const outcome = call.outcome === "succeeded" ? "" : ` · ${call.outcome}`;
+  const outcome = call.outcome === "succeeded" ? "" : call.outcome;
   item.id = `${call.session.key}/${call.number}/${call.outcome}`;
-  item.description = `${aboutOf(call)}${outcome} · ${whenOf(call.at)}`;
+  item.description = [aboutOf(call), outcome, whenOf(call.at)].filter(Boolean).join(" · ");
   item.tooltip = tooltipOf(call);
   item.iconPath = new vscode.ThemeIcon(icon, colour ? new vscode.ThemeColor(colour) : undefined);
   const hasPath = pathOf(call) !== undefined;
