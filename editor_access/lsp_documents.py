@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 import anyio
 
 from .baselines import BaselineKeeper, DiskReader
-from .document_identity import WantedFile, canonical, is_below, still_leads_to
+from .document_identity import LastLook, WantedFile, canonical, is_below, still_leads_to
 from .document_store import TextBuffer
 from .errors import DocumentAmbiguousError, DocumentOutOfSyncError
 from .lsp_edits import has_lone_return
@@ -63,6 +63,7 @@ class OpenDocument:
     out_of_sync: str | None = None
     returns_are_text: bool = False
     known_hash: tuple[str, str] | None = None
+    last_look: LastLook = field(default_factory=LastLook)
     autosave: str = ""
 
     def snapshot(self, path: str) -> Document:
@@ -323,7 +324,7 @@ class LspDocuments:
 
     def _all_of(self, path: str) -> list[OpenDocument]:
         wanted = WantedFile(path)
-        return [opened for opened in self._open() if wanted.is_opened_as(opened.opened_path)]
+        return [opened for opened in self._open() if wanted.is_opened_as(opened.opened_path, opened.last_look)]
 
 
 def _brings_lone_return(opened: OpenDocument, new_text: str) -> bool:
