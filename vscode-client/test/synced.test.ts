@@ -93,3 +93,33 @@ describe("bytes as text", () => {
     expect(decode(bytes, encoding)).toBe(text);
   });
 });
+
+describe("what the server is told of a saved document", () => {
+  const edited = (text: string, version: number) =>
+    ({ document: document(text, true, version), contentChanges: [] }) as unknown as TextDocumentChangeEvent;
+
+  async function typedOn(onDisk: string) {
+    const { sent, synced, next } = made(onDisk);
+    const ignore = async () => {};
+    await synced.middleware.didOpen(document("a", false), ignore);
+    synced.willSave(document("ab", true, 2));
+    await synced.middleware.didChange(edited("abc", 3), ignore);
+    await synced.middleware.didChange(edited("abcd", 4), ignore);
+    await synced.middleware.didSave(document("abcd", true, 4), next);
+    return sent;
+  }
+
+  it("is the text that is on disk, and then what was typed on meanwhile", async () => {
+    expect(await typedOn("abc")).toEqual([
+      ["change", "file:///a", 4, "abc"],
+      ["open", "file:///a", 4, "abc", "plaintext"],
+      ["change", "file:///a", 4, "abcd"],
+    ]);
+  });
+
+  it("is its text where the disk holds that, or what never was the document's", async () => {
+    const plain = [["open", "file:///a", 4, "abcd", "plaintext"]];
+    expect(await typedOn("abcd")).toEqual(plain);
+    expect(await typedOn("of somebody else")).toEqual(plain);
+  });
+});

@@ -1,5 +1,5 @@
 /** Answers the requests about documents, and tells of those that cannot be asked about. */
-import { Disposable } from "vscode";
+import { Disposable, workspace } from "vscode";
 import type { Connection } from "../connection";
 import {
   APPLY_EDIT,
@@ -24,6 +24,7 @@ export function registerDocuments(connection: Connection, synced: () => SyncedDo
     connection.handle<ApplyEditParams, DocumentActionResult>(APPLY_EDIT, (params) => actions.apply(params)),
     connection.handle<SaveDocumentParams, DocumentActionResult>(SAVE_DOCUMENT, (params) => actions.save(params)),
     connection.handle<SaveDocumentParams, DocumentActionResult>(RELOAD_DOCUMENT, (params) => actions.reload(params)),
+    workspace.onWillSaveTextDocument(({ document }) => synced()?.willSave(document)),
     registerShown(connection),
   );
 }

@@ -7,6 +7,8 @@ import { decode } from "./encodings";
 export const SCHEMES = ["file"];
 
 const READ_AT_OPENING_MAX_BYTES = 16 * 1024 * 1024;
+const WHILE_SAVED_MAX_CHARS = 1024 * 1024;
+const WHILE_SAVED_MAX_TEXTS = 100;
 
 type Next<T> = (value: T) => Promise<void>;
 
@@ -17,6 +19,8 @@ export type SendText = (uri: string, version: number, text: string) => Promise<v
 export class SyncedDocuments {
   readonly #documents = new Map<string, TextDocument>();
   readonly #versions = new Map<string, number>();
+  /** The texts of a document since its saving began. */
+  readonly #whileSaved = new Map<string, string[]>();
 
   constructor(
     private readonly sendText: SendText,
@@ -30,6 +34,14 @@ export class SyncedDocuments {
   /** The version that was written to the server last. */
   version(uri: string): number | undefined {
     return this.#versions.get(uri);
+  }
+
+  /** The editor begins to save. */
+  willSave(document: TextDocument): void {
+    const text = document.getText();
+    if (text.length <= WHILE_SAVED_MAX_CHARS) {
+      this.#whileSaved.set(document.uri.toString(), [text]);
+    }
   }
 
   readonly middleware = {
@@ -52,13 +64,32 @@ export class SyncedDocuments {
     didChange: async (event: TextDocumentChangeEvent, next: Next<TextDocumentChangeEvent>): Promise<void> => {
       const uri = event.document.uri.toString();
       const { version } = event.document;
+      const texts = this.#whileSaved.get(uri);
+      if (texts !== undefined && texts.push(event.document.getText()) > WHILE_SAVED_MAX_TEXTS) {
+        this.#whileSaved.delete(uri); // it failed, or takes forever
+      }
       await next(event);
       if (this.#documents.get(uri) === event.document) {
         this.#sent(uri, version);
       }
     },
+    didSave: async (document: TextDocument, next: Next<TextDocument>): Promise<void> => {
+      const uri = document.uri.toString();
+      const texts = this.#whileSaved.get(uri) ?? [];
+      this.#whileSaved.delete(uri);
+      const saved = document.isDirty && texts.length > 1 ? this.readOnDisk(document) : undefined;
+      const current = document.getText();
+      if (saved === undefined || saved === current || !texts.includes(saved)) {
+        return next(document);
+      }
+      // Somebody typed on while it was saved. The server is to know what is on disk; it hears all three in one go.
+      const { version } = document;
+      const before = this.sendText(uri, version, saved);
+      await Promise.all([before, next(withText(document, version, saved)), this.sendText(uri, version, current)]);
+    },
     didClose: async (document: TextDocument, next: Next<TextDocument>): Promise<void> => {
       const uri = document.uri.toString();
+      this.#whileSaved.delete(uri);
       this.#documents.delete(uri);
       this.#versions.delete(uri);
       await next(document);
