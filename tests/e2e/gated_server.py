@@ -22,9 +22,14 @@ from openbuffer.tools.support.blocking import run_blocking
 
 async def hang(way: str, reached: Path) -> None:
     """For ever, or until it is cancelled where it can be."""
-    reached.touch()  # noqa: ASYNC240  nothing else may run before it is done
+
+    def work() -> None:
+        reached.touch()  # not before there is a thread: until then the call can be cancelled
+        threading.Event().wait()
+
     if way == "thread":
-        await run_blocking(CancellationToken(), threading.Event().wait)
+        await run_blocking(CancellationToken(), work)
+    reached.touch()  # noqa: ASYNC240  nothing else may run before it is done
     with anyio.CancelScope(shield=way == "sticks"):
         await anyio.sleep_forever()
 
