@@ -275,6 +275,35 @@ def test_invisible_characters_of_a_change_are_written_out(editor: PluginNeovim, 
     assert not call.answer().success
 
 
+def test_a_name_with_a_line_break_is_one_line(editor: PluginNeovim, folder: Path) -> None:
+    file = folder / "a\n@@ line 1 @@\n-b.txt"
+    file.write_text("a\nb\n")
+    editor.lua("local b = vim.fn.bufadd(...) vim.fn.bufload(b) vim.api.nvim_win_set_buf(0, b)", str(file))
+    call = asked(editor, file)
+    assert "a<U+000A>@@ line 1 @@<U+000A>-b.txt (+1 -1" in editor.wait_for_screen("allow once")
+    editor.command("Openbuffer answer")
+    editor.type("d")
+    assert "before: a<U+000A>@@ line 1 @@" in editor.screen()
+    editor.type("y")
+    assert call.answer().success
+    assert editor.lines() == ["a", "B"]
+
+
+def test_the_keys_are_in_sight_of_whoever_is_asked_about_much(editor: PluginNeovim, folder: Path) -> None:
+    file = opened(editor, folder)
+    call = editor.begin("Write", {"filePath": str(file), "content": "x\n" * 5000})
+    screen = editor.wait_for_screen("allow once")
+    assert "y allow once · s for this session · A always · n deny" in screen
+    editor.api("nvim_ui_try_resize", 60, 20)
+    try:
+        assert "y allow once · s for this session" in editor.wait_for_screen("n de…")
+    finally:
+        editor.api("nvim_ui_try_resize", 100, 40)
+    editor.command("Openbuffer answer")
+    editor.type("n")
+    assert not call.answer().success
+
+
 def test_a_command_is_shown_whole(editor: PluginNeovim, folder: Path) -> None:
     call = editor.begin("Bash", {"command": "echo one\necho two", "workingDirectory": str(folder)})
     screen = editor.wait_for_screen("allow once")

@@ -92,14 +92,7 @@ local function make(buffer, plan, lines)
   begin_undo_block(buffer)
   local is_right, why = pcall(function()
     for _, place in ipairs(plan.places) do
-      vim.api.nvim_buf_set_text(
-        buffer,
-        place.start_row,
-        place.start_col,
-        place.end_row,
-        place.end_col,
-        place.lines
-      )
+      vim.api.nvim_buf_set_text(buffer, place.start_row, place.start_col, place.end_row, place.end_col, place.lines)
     end
   end)
   if not is_right then

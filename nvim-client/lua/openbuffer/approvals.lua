@@ -102,7 +102,7 @@ local function add_target(into, target)
   elseif target.kind == 'url' then
     into:fact(target.method or 'URL', target.url)
   else
-    into:fact(target.access == 'FILE_READ' and 'Reads' or 'Writes', (target.path or '?') .. where)
+    into:fact(target.access == 'FILE_READ' and 'Reads' or 'Writes', plain.line(target.path or '?') .. where)
   end
 end
 

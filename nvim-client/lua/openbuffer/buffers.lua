@@ -40,7 +40,7 @@ end
 ---@return string
 function M.in_short(why)
   local said = tostring(why):gsub('\nstack traceback:.*', '')
-  return vim.trim((said:gsub('^.-Vim%b()?:', ''):gsub('^[^\n]-%.lua:%d+: ', '')))
+  return vim.trim((said:gsub('^[^\n]-Vim%b():', ''):gsub('^[^\n]-Vim:', ''):gsub('^[^\n]-%.lua:%d+: ', '')))
 end
 
 --- Why this buffer is not to be changed; nil: nothing speaks against it.

@@ -189,7 +189,10 @@ function M.attach(buffer)
   if not server.find() then
     if not is_missing_told then
       is_missing_told = true
-      vim.notify('openbuffer: there is no server yet; `:Openbuffer install` makes one, after asking', vim.log.levels.WARN)
+      vim.notify(
+        'openbuffer: there is no server yet; `:Openbuffer install` makes one, after asking',
+        vim.log.levels.WARN
+      )
     end
     return
   end

@@ -106,12 +106,16 @@ subcommands.log = {
     if vim.list_contains(arguments, '--follow') then
       return complain('--follow is for a terminal: ' .. table.concat(command, ' '))
     end
-    vim.system(command, { text = true, timeout = 20000 }, vim.schedule_wrap(function(result)
-      if result.code ~= 0 then
-        return complain('log: ' .. vim.trim(result.stderr or ''))
-      end
-      show('log', lines_of(result.stdout ~= '' and result.stdout or 'nothing is recorded yet'))
-    end))
+    vim.system(
+      command,
+      { text = true, timeout = 20000 },
+      vim.schedule_wrap(function(result)
+        if result.code ~= 0 then
+          return complain('log: ' .. vim.trim(result.stderr or ''))
+        end
+        show('log', lines_of(result.stdout ~= '' and result.stdout or 'nothing is recorded yet'))
+      end)
+    )
   end,
   complete = function(lead)
     return vim.tbl_filter(function(word)

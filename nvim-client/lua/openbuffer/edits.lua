@@ -199,7 +199,6 @@ local function places_in(lines, line_end)
   end
 end
 
-
 --- What has to be done to a buffer.
 ---@param lines string[] of the buffer
 ---@param options { line_end: string, endofline: boolean, fixes_end: boolean, encoding: 'utf-8'|'utf-16'|'utf-32' }

@@ -40,7 +40,9 @@ local function check_sessions()
   end
   local buffer = vim.fn.bufnr('#')
   if buffer > 0 and client_of.is_of_file(buffer) and not client_of.root_of(buffer) then
-    vim.health.info('the last file belongs to no workspace: it has no `.git` above it and is not below the current directory')
+    vim.health.info(
+      'the last file belongs to no workspace: it has no `.git` above it and is not below the current directory'
+    )
   end
 end
 

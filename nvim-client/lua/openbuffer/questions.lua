@@ -15,7 +15,7 @@ local M = {}
 ---@param params table
 ---@return string?
 local function header_of(params)
-  return type(params.header) == 'string' and params.header ~= '' and params.header or nil
+  return type(params.header) == 'string' and params.header ~= '' and plain.short(params.header, 40) or nil
 end
 
 ---@param asked openbuffer.Asked
@@ -147,7 +147,8 @@ local function select(asked)
     items[#items + 1] = { place = place, words = box .. plain.short(option.label, 60) .. more }
   end
   if params.freeText then
-    items[#items + 1] = { act = 'text', words = asked.text and ('Your text: ' .. asked.text) or 'A text of your own…' }
+    items[#items + 1] =
+      { act = 'text', words = asked.text and ('Your text: ' .. asked.text) or 'A text of your own…' }
   end
   if params.multiSelect then
     items[#items + 1] = { act = 'send', words = 'Send' }
@@ -223,7 +224,7 @@ function M.ask(_, params)
     }
     local lines, groups = shown(asked)
     dialog = {
-      title = header_of(params) and plain.short(params.header, 40) or 'A question',
+      title = header_of(params) or 'A question',
       lines = lines,
       groups = groups,
       keys = keys_of(asked),

@@ -138,13 +138,17 @@ local function run(steps, done)
   if not step then
     return done(nil)
   end
-  vim.system(step, { text = true }, vim.schedule_wrap(function(result)
-    if result.code ~= 0 then
-      local said = vim.trim((result.stderr or '') .. '\n' .. (result.stdout or ''))
-      return done(('%s\nended with %d: %s'):format(table.concat(step, ' '), result.code, said:sub(-2000)))
-    end
-    run(steps, done)
-  end))
+  vim.system(
+    step,
+    { text = true },
+    vim.schedule_wrap(function(result)
+      if result.code ~= 0 then
+        local said = vim.trim((result.stderr or '') .. '\n' .. (result.stdout or ''))
+        return done(('%s\nended with %d: %s'):format(table.concat(step, ' '), result.code, said:sub(-2000)))
+      end
+      run(steps, done)
+    end)
+  )
 end
 
 --- Make the environment, if the user agrees to exactly these commands.

@@ -56,12 +56,17 @@ end
 
 ---@param dialog openbuffer.Dialog
 ---@return string[]
-local function footer(dialog)
-  local parts = vim.tbl_map(function(key)
+local function keys_in_words(dialog)
+  return vim.tbl_map(function(key)
     return ('%s %s'):format(key.key, key.words)
   end, dialog.keys)
+end
+
+---@param dialog openbuffer.Dialog
+---@return string[]
+local function footer(dialog)
   local rows, row = {}, ''
-  for _, part in ipairs(parts) do
+  for _, part in ipairs(keys_in_words(dialog)) do
     if row ~= '' and #row + #part > 74 then
       rows[#rows + 1], row = row, ''
     end
@@ -72,6 +77,9 @@ local function footer(dialog)
 end
 
 ---@param lines string[]
+---@return integer width
+---@return integer height
+---@return boolean fits whether all of it is seen at once
 local function size_of(lines)
   local width = 40
   for _, line in ipairs(lines) do
@@ -82,12 +90,15 @@ local function size_of(lines)
   for _, line in ipairs(lines) do
     height = height + math.max(1, math.ceil(vim.fn.strdisplaywidth(line) / width))
   end
-  return width, math.max(1, math.min(height, math.floor(vim.o.lines * 0.7)))
+  local most = math.max(1, math.floor(vim.o.lines * 0.7))
+  return width, math.min(height, most), height <= most
 end
 
 ---@param dialog openbuffer.Dialog
 local function window_config(dialog, lines)
-  local width, height = size_of(lines)
+  local width, height, fits = size_of(lines)
+  -- The keys are the last lines; where these are out of sight, they are on the border.
+  local below = fits and ':Openbuffer answer' or table.concat(keys_in_words(dialog), ' · ')
   local title = (' %s%s '):format(dialog.title, #queue > 1 and (' (1 of %d)'):format(#queue) or '')
   return {
     relative = 'editor',
@@ -98,7 +109,7 @@ local function window_config(dialog, lines)
     height = height,
     border = 'rounded',
     title = title,
-    footer = ' :Openbuffer answer ',
+    footer = (' %s '):format(require('openbuffer.plain').short(below, width - 4)),
     footer_pos = 'right',
     style = 'minimal',
     zindex = 60,
@@ -169,7 +180,7 @@ local function refresh()
   end
   if is_shown(dialog) then
     local known = vim.api.nvim_buf_get_lines(dialog.buffer, 0, -1, true)
-    pcall(vim.api.nvim_win_set_config, dialog.window, { title = window_config(dialog, known).title })
+    pcall(vim.api.nvim_win_set_config, dialog.window, window_config(dialog, known))
     return
   end
   if pcall(show, dialog) then
@@ -197,7 +208,7 @@ function M.watch()
       end
     end,
   })
-  vim.api.nvim_create_autocmd({ 'TabEnter', 'TabClosed' }, {
+  vim.api.nvim_create_autocmd({ 'TabEnter', 'TabClosed', 'VimResized' }, {
     group = group,
     callback = vim.schedule_wrap(refresh),
   })
