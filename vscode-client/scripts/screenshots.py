@@ -25,7 +25,7 @@ from tests.vscode.client_window import ClientWindow
 from tests.vscode.window import wait_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Generator
 
 TARGET: Final = Path(__file__).parent.parent / "media" / "screenshots"
 MAX_BYTES: Final = 150_000
@@ -154,9 +154,12 @@ def _calls(server: ClientServer, window: ClientWindow, cart: Path) -> None:
 def _walkthrough(server: ClientServer, window: ClientWindow, cart: Path) -> None:
     del server
     window.command("workbench.action.closeSidebar")
+    window.command("workbench.action.closeAllEditors")
+    window.do(lambda page: page.set_viewport_size({**SIZE, "height": 760}))
     window.begin_js("await vscode.commands.executeCommand('openbuffer.openWalkthrough')")
     window.click(".getting-started-step:has-text('Read what is not saved')")
     _shoot(window, "walkthrough")
+    window.do(lambda page: page.set_viewport_size(SIZE))
     window.command("workbench.action.closeAllEditors")
     window.show(cart)
 
@@ -181,14 +184,15 @@ def _chat(server: ClientServer, window: ClientWindow, cart: Path) -> None:
     query = {"query": "Add the tax to the total", "mode": "agent"}
     window.begin_js("await vscode.commands.executeCommand('workbench.action.chat.open', args[0])", query)
     window.see(".chat-confirmation-widget-buttons >> visible=true", 60)
-    _shoot(window, "chat", lambda: window.command("notifications.clearAll"))
+    for _ in range(2):
+        window.command("workbench.action.decreaseViewWidth")
+    window.command("notifications.clearAll")
+    _shoot(window, "chat")
     window.command("workbench.action.chat.skipTool")
 
 
-def _shoot(window: ClientWindow, name: str, before: Callable[[], object] | None = None) -> None:
+def _shoot(window: ClientWindow, name: str) -> None:
     """Take a picture of a screen that has come to rest, and make it small."""
-    if before is not None:
-        before()
     time.sleep(2)
     file = TARGET / f"{name}.png"
     window.picture(file)
