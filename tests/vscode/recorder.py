@@ -101,8 +101,6 @@ class RecordedWindow:
         self.autosave_ms = 0
         self.typed = ""
         self.arrived = ""
-        self.outrun: set[str] = set()
-        """Documents that were changed while they were saved: VS Code does not tell which text it saved."""
         self._heard = 0
         self._texts: dict[str, _Event] = {}
         self._calls: list[Call] = []
@@ -208,9 +206,7 @@ class RecordedWindow:
             elif event.kind == "saved":
                 candidates = saving.pop(event.path, [text])
                 on_disk = None if event.disk is None else plain(event.disk)
-                written = on_disk if on_disk in candidates else candidates[0]
-                (self.outrun.discard if written == text else self.outrun.add)(event.path)
-                yield Happening("write", event.path, written)
+                yield Happening("write", event.path, on_disk if on_disk in candidates else candidates[0])
 
     def _edits(self) -> list[dict[str, Any]]:
         """What the server asked for since the last time."""

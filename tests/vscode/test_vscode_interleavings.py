@@ -5,8 +5,7 @@ What is promised is the same, and one thing more, which only this editor puts at
 - Every key that is typed arrives in the document in its order, while edits of the server come in between: no edit takes
   the focus away.
 
-Half of the histories have the editor save by itself, after a tenth of a second or after one. What VS Code itself does
-not tell is left out: which text it saved, where the user types on meanwhile. Then no place is expected until the next.
+Half of the histories have the editor save by itself, after a tenth of a second or after one.
 """
 
 from __future__ import annotations
@@ -77,10 +76,6 @@ class VSCodeHistory(PluginHistory):
             self._look_at_disk()
             window.show(Path(self.path))
         self._judge([], {})
-
-    def _remember(self, *taken: Any, **more: Any) -> None:
-        super()._remember(*taken, **more)
-        self.raced |= self.recorded.outrun
 
     def _judge(self, wishes: list[Wish], outside: dict[str, list[str | None]], **more: Any) -> None:
         super()._judge(wishes, outside, **more)

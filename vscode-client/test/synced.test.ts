@@ -105,7 +105,7 @@ describe("what the server is told of a saved document", () => {
     synced.willSave(document("ab", true, 2));
     await synced.middleware.didChange(edited("abc", 3), ignore);
     await synced.middleware.didChange(edited("abcd", 4), ignore);
-    await synced.middleware.didSave(document("abcd", true, 4), next);
+    await synced.middleware.didSave(document("abcd", false, 4), next);
     return sent;
   }
 

@@ -9,18 +9,26 @@ export const SCHEMES = ["file"];
 const READ_AT_OPENING_MAX_BYTES = 16 * 1024 * 1024;
 const WHILE_SAVED_MAX_CHARS = 1024 * 1024;
 const WHILE_SAVED_MAX_TEXTS = 100;
+/** Longer takes only what failed, of which nothing is told. */
+const SAVING_MAX_MS = 1_000;
+const LOOK_AGAIN_MS = 10;
 
 type Next<T> = (value: T) => Promise<void>;
 
 /** Sends a change of the whole text. */
 export type SendText = (uri: string, version: number, text: string) => Promise<void>;
 
+/** A document that the editor saves: its texts since that began; those of long ones are not kept. */
+interface Saving {
+  readonly texts: string[];
+  readonly startedMs: number;
+}
+
 /** One for each run of the server; `middleware` is a part of the language client's. */
 export class SyncedDocuments {
   readonly #documents = new Map<string, TextDocument>();
   readonly #versions = new Map<string, number>();
-  /** The texts of a document since its saving began. */
-  readonly #whileSaved = new Map<string, string[]>();
+  readonly #saving = new Map<string, Saving>();
 
   constructor(
     private readonly sendText: SendText,
@@ -39,8 +47,15 @@ export class SyncedDocuments {
   /** The editor begins to save. */
   willSave(document: TextDocument): void {
     const text = document.getText();
-    if (text.length <= WHILE_SAVED_MAX_CHARS) {
-      this.#whileSaved.set(document.uri.toString(), [text]);
+    const texts = text.length <= WHILE_SAVED_MAX_CHARS ? [text] : [];
+    this.#saving.set(document.uri.toString(), { texts, startedMs: Date.now() });
+  }
+
+  /** Until what is being saved is saved, and was told: in between the disk holds what nobody knows of. */
+  async settled(): Promise<void> {
+    const isFresh = ({ startedMs }: Saving) => Date.now() - startedMs < SAVING_MAX_MS;
+    while ([...this.#saving.values()].some(isFresh)) {
+      await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
     }
   }
 
@@ -64,9 +79,12 @@ export class SyncedDocuments {
     didChange: async (event: TextDocumentChangeEvent, next: Next<TextDocumentChangeEvent>): Promise<void> => {
       const uri = event.document.uri.toString();
       const { version } = event.document;
-      const texts = this.#whileSaved.get(uri);
-      if (texts !== undefined && texts.push(event.document.getText()) > WHILE_SAVED_MAX_TEXTS) {
-        this.#whileSaved.delete(uri); // it failed, or takes forever
+      const saving = this.#saving.get(uri);
+      if (saving !== undefined && saving.texts.length > 0) {
+        saving.texts.push(event.document.getText());
+        if (saving.texts.length > WHILE_SAVED_MAX_TEXTS) {
+          this.#saving.delete(uri); // it failed, or takes forever
+        }
       }
       await next(event);
       if (this.#documents.get(uri) === event.document) {
@@ -75,9 +93,10 @@ export class SyncedDocuments {
     },
     didSave: async (document: TextDocument, next: Next<TextDocument>): Promise<void> => {
       const uri = document.uri.toString();
-      const texts = this.#whileSaved.get(uri) ?? [];
-      this.#whileSaved.delete(uri);
-      const saved = document.isDirty && texts.length > 1 ? this.readOnDisk(document) : undefined;
+      const texts = this.#saving.get(uri)?.texts ?? [];
+      this.#saving.delete(uri);
+      // Whether it is modified is not to be asked: in this moment no document is.
+      const saved = texts.length > 1 ? this.readOnDisk(document) : undefined;
       const current = document.getText();
       if (saved === undefined || saved === current || !texts.includes(saved)) {
         return next(document);
@@ -89,7 +108,7 @@ export class SyncedDocuments {
     },
     didClose: async (document: TextDocument, next: Next<TextDocument>): Promise<void> => {
       const uri = document.uri.toString();
-      this.#whileSaved.delete(uri);
+      this.#saving.delete(uri);
       this.#documents.delete(uri);
       this.#versions.delete(uri);
       await next(document);

@@ -52,6 +52,7 @@ export class VscodeEditor implements Editor {
     await commands.executeCommand("setContext", "openbuffer.flushed", true);
     // What was heard of is sent in the turns that follow.
     await new Promise((resolve) => setImmediate(resolve));
+    await this.synced()?.settled();
   }
 
   async apply(document: OpenDocument, edits: readonly Edit[]): Promise<boolean> {
