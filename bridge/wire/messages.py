@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from contextlib import suppress
 from typing import Any, Final, NoReturn
 
 from ..limits import ID_SEARCH_MAX_BYTES, MESSAGE_MAX_VALUES
@@ -102,7 +103,8 @@ def find_request_id(start: bytes) -> int | str | None:
             case _ if depth == 1 and token[0] == b'"method"':
                 is_request = True
             case _ if depth == 1 and token[0] == b'"id"' and (value := _ID.match(start, token.end())):
-                found = json.loads(value[1])
+                with suppress(ValueError):
+                    found = json.loads(value[1])
             case _:
                 pass
     return found if is_request else None
@@ -131,7 +133,7 @@ def _has_too_many_values(body: bytes) -> bool:
 _BLANK: Final = " \t\r\n"
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\Z)|[{}\[\]]', re.DOTALL)
-_ID: Final = re.compile(rb'\s*:\s*(-?(?:0|[1-9]\d{0,17})(?=\s*[,}])|"[^"\\\x00-\x1f\x80-\xff]{1,200}")')
+_ID: Final = re.compile(rb'\s*:\s*(-?(?:0|[1-9]\d{0,17})(?=\s*[,}])|"(?:[^"\\\x00-\x1f]|\\.){1,200}")')
 
 
 _TELLS_TEXT: Final = re.compile(rb'"method"\s*:\s*"textDocument/did(?:Open|Change)"')
