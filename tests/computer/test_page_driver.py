@@ -14,7 +14,7 @@ from openbuffer.tools.errors import ToolCancelledError
 
 from .computer_pictures import colour_at
 from .computer_stages import BUTTON, CANVAS, FIELD
-from .test_computer_suite import GREEN, GREY, Hands
+from .test_computer_suite import GREEN, GREY, RED, Hands
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -75,7 +75,12 @@ async def test_dialogs_are_accepted_where_that_was_chosen_and_a_text_is_never_gi
 async def test_a_page_that_asks_without_end_does_not_hold_the_call_for_ever(
     open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(computer_page, "COMPUTER_ACTION_TIMEOUT_S", 0.5)
+    for module, name in (
+        (computer_page, "COMPUTER_ACTION_TIMEOUT_S"),
+        (computer_page, "COMPUTER_RELEASE_TIMEOUT_S"),
+        (computer_page_hands, "COMPUTER_RELEASE_TIMEOUT_S"),
+    ):
+        monkeypatch.setattr(module, name, 0.4)
     hands = await opened(open_page, BIG_BUTTON.format("for (;;) alert('again')"))
     failed = await hands.do("click", **PLACE)
     assert failed.error is not None
@@ -109,6 +114,51 @@ async def test_a_page_that_opens_pages_without_end_shows_some_of_them(
     assert told.count("which is in view now") == 2
     assert told.count("which is not brought into view") == 3
     assert "about:blank#1" in (await hands.view.execute({})).value["output"]
+
+
+@pytest.mark.parametrize(("scale", "pictures"), [(1.25, "device"), (1.5, "device"), (1.5, "css")])
+async def test_the_pixels_at_the_borders_are_the_places_at_the_borders(
+    open_page: OpenPage, scale: float, pictures: str
+) -> None:
+    content = """<body style="margin:0"><script>const seen = [];
+      addEventListener("mousedown", event => seen.push([event.clientX, event.clientY]))</script>"""
+    hands = await opened(open_page, content, size=(641, 401), scale=scale, pictures=pictures)
+    assert hands.image is not None
+    right, bottom = hands.image.width - 1, hands.image.height - 1
+    for x, y in ((0, 0), (right, 0), (0, bottom), (right + 0.99, bottom + 0.99)):
+        await hands.done("click", x=x, y=y)
+    for x, y in ((right + 1, 0), (0, bottom + 1), (-0.01, 0), (0, -0.01)):
+        assert "is outside of the last screenshot" in ((await hands.do("click", x=x, y=y)).error or "")
+    assert await page_of(hands).evaluate("seen") == [[0, 0], [640, 0], [0, 400], [640, 400]]
+
+
+async def test_a_drag_through_as_many_points_as_there_may_be_reaches_its_end(open_page: OpenPage) -> None:
+    hands = await opened(open_page)
+    left, top = CANVAS
+    path = [(left + 10 + n * 1.8, top + 20 + n % 20 * 8) for n in range(99)]
+    await hands.done("drag", path=[hands.at(point) for point in [*path, (left + 195, top + 195)]])
+    assert await hands.colour(path[50]) == RED
+    assert await hands.colour((left + 194, top + 194)) == RED
+    assert await hands.stage.held() == []
+
+
+async def test_a_page_that_closes_while_something_is_done_with_it_is_told(open_page: OpenPage) -> None:
+    hands = await opened(open_page)
+    failed: list[Any] = []
+
+    async def drag() -> None:
+        failed.append(await hands.do("drag", path=[{"x": n * 6, "y": n * 3} for n in range(100)]))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(drag)
+        while not await hands.stage.held():
+            await anyio.lowlevel.checkpoint()
+        await page_of(hands).close()
+    assert failed[0].error == (
+        "The page was closed, and there is no other. Whoever gave it has to give another one. The button was released "
+        "where the pointer was.\nThe page was closed."
+    )
+    assert hands.stage.driver.held == frozenset()
 
 
 @pytest.mark.parametrize("times", [1, 3])
@@ -290,14 +340,14 @@ async def test_a_window_without_a_size_of_its_own_is_measured(open_page: OpenPag
 
 async def test_a_page_that_tells_a_smaller_scale_than_it_has_is_pictured_within_the_bounds(open_page: OpenPage) -> None:
     lie = "<script>Object.defineProperty(window, 'devicePixelRatio', { value: 0.01 })</script>"
-    hands = Hands(await open_page(lie, size=(1400, 900), scale=3, pictures="device"))
+    hands = Hands(await open_page(lie, size=(700, 450), scale=3, pictures="device"))
     looked = (await hands.view.execute({})).invocation
     assert looked is not None
     assert looked.error is None
     (image,) = looked.images
     assert max(image.width, image.height) <= 1_568
     assert image.width * image.height <= 1_200_000
-    assert abs(image.width / image.height - 1400 / 900) < 0.01
+    assert abs(image.width / image.height - 700 / 450) < 0.01
 
 
 async def test_a_page_that_lies_about_its_size_and_scale_harms_itself_alone(open_page: OpenPage) -> None:
@@ -312,13 +362,13 @@ async def test_a_page_that_lies_about_its_size_and_scale_harms_itself_alone(open
 
 
 async def test_a_screen_of_noise_is_made_to_fit(open_page: OpenPage) -> None:
-    noise = """<body style="margin:0"><canvas width="1400" height="900"></canvas><script>
-      const pen = document.querySelector("canvas").getContext("2d"), image = pen.createImageData(1400, 900);
+    noise = """<body style="margin:0"><canvas width="700" height="450"></canvas><script>
+      const pen = document.querySelector("canvas").getContext("2d"), image = pen.createImageData(700, 450);
       for (let at = 0; at < image.data.length; at++) image.data[at] = at % 4 == 3 ? 255 : Math.random() * 256;
       pen.putImageData(image, 0, 0);</script>"""
-    hands = Hands(await open_page(noise, size=(1400, 900), scale=2, pictures="device"), max_picture_bytes=1_000_000)
+    hands = Hands(await open_page(noise, size=(700, 450), scale=2, pictures="device"), max_picture_bytes=500_000)
     image = await hands.look()
-    assert len(image.data) <= 1_000_000
+    assert len(image.data) <= 500_000
     assert image.width > 400
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 from openbuffer.tools import (
     Capability,
@@ -151,6 +152,63 @@ async def test_a_handover_that_is_cancelled_leaves_the_computer_to_the_user(desk
         with pytest.raises(ToolCancelledError, match="who has the computer still"):
             await desk.do("takeover", ToolContext(ask=person, cancellation=token))
     assert desk.driver.takeover is not None
+
+
+class SlowToStop(InMemoryComputerDriver):
+    """Takes its time until nothing is done any more."""
+
+    async def begin_takeover(self, reason: str) -> None:
+        await super().begin_takeover(reason)
+        await anyio.sleep_forever()
+
+
+@pytest.mark.contract("T6")
+@pytest.mark.parametrize("by_token", [True, False])
+async def test_a_handover_that_is_cancelled_before_it_is_whole_says_who_has_the_computer(by_token: bool) -> None:
+    desk = Desk(SlowToStop())
+    context = ToolContext(cancellation=CancellationToken())
+    said: list[str] = []
+
+    async def hand_over() -> None:
+        try:
+            await desk.do("takeover", context)
+        except (ToolCancelledError, anyio.get_cancelled_exc_class()) as error:
+            said.append(str(error) + "".join(getattr(error, "__notes__", [])))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(hand_over)
+        while desk.driver.takeover is None:
+            await anyio.lowlevel.checkpoint()
+        if by_token:
+            context.cancellation.cancel()
+        else:
+            tasks.cancel_scope.cancel()
+    assert "who has the computer still" in said[0]
+    assert desk.driver.takeover is not None
+
+
+@pytest.mark.parametrize("action", [{"action": "click", "x": 1, "y": 1}, {"action": "scroll", "x": 1, "y": 1}])
+async def test_what_waits_for_its_turn_while_a_person_has_and_gives_back_the_computer_is_not_done(
+    desk: Desk, action: dict[str, Any]
+) -> None:
+    await desk.look()
+    results: list[InvocationResult] = []
+
+    async def wait() -> None:
+        results.append(await desk.do("wait", duration=60_000))
+
+    async def act() -> None:
+        results.append(await desk.do(**action))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(wait)
+        await anyio.wait_all_tasks_blocked()
+        tasks.start_soon(act)
+        await anyio.wait_all_tasks_blocked()
+        await desk.driver.begin_takeover("mine")
+        await desk.driver.end_takeover()
+    assert [result.success for result in results] == [False, False]
+    assert "the user had it meanwhile" in (results[1].error or "")
 
 
 async def test_a_picture_of_the_moment_that_a_person_takes_over_is_not_handed_out() -> None:

@@ -7,6 +7,8 @@ import contextlib
 import hashlib
 import json
 import math
+import struct
+import zlib
 from typing import Any
 
 import pytest
@@ -270,6 +272,26 @@ async def test_a_click_lands_on_what_the_picture_shows_there_at_any_scale(
 # --- pictures ------------------------------------------------------------------------------------------------------
 
 
+def remade(
+    *more: tuple[bytes, bytes], depth: int = 8, colour: int = 2, interlaced: int = 0, rows: bytes | None = None
+) -> bytes:
+    """``GOOD`` with another header, other pixels, or more in it, everything intact."""
+    packed = zlib.compress(b"".join(b"\0" + bytes(60) for _ in range(10)) if rows is None else rows, 1)
+    if colour == 3 and rows is None:
+        packed = zlib.compress(b"".join(b"\0" + bytes(20 * depth // 8) for _ in range(10)))
+    header = struct.pack(">IIBBBBB", 20, 10, depth, colour, 0, 0, interlaced)
+    parts = ((b"IHDR", header), *more, (b"IDAT", packed), (b"IEND", b""))
+    chunks = (
+        struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body)) for kind, body in parts
+    )
+    return GOOD[:8] + b"".join(chunks)
+
+
+def test_what_is_remade_without_a_fault_is_a_picture() -> None:
+    for png in (remade(), remade((b"iCCP", bytes(3_000))), remade((b"PLTE", bytes(3)), colour=3)):
+        assert png_size(png, 200) == (20, 10)
+
+
 @pytest.mark.parametrize(
     ("png", "why"),
     [
@@ -279,11 +301,22 @@ async def test_a_click_lands_on_what_the_picture_shows_there_at_any_scale(
         (GOOD + b"more", "something follows its end"),
         (GOOD[:45] + b"\0\0" + GOOD[47:], "a part of it is damaged"),
         (GOOD[:16] + bytes(4) + GOOD[20:], "its header makes no sense"),
+        (remade(colour=3), "its colours are missing"),
+        (remade(depth=16, colour=3), "its header makes no sense"),
+        (remade(depth=1, colour=2), "its header makes no sense"),
+        (remade(interlaced=1), "it is interlaced"),
+        (remade(rows=bytes(20_000_000)), "its pixels are not all there"),
+        (remade(rows=bytes(10)), "its pixels are not all there"),
+        (remade((b"zTXt", bytes(20_000))), "it brings packed data along"),
+        (remade((b"iCCP", bytes(20_000))), "it brings packed data along"),
+        (bytearray(GOOD), "it is a bytearray"),
+        ("no bytes", "it is a str"),
+        (None, "it is a NoneType"),
         (plain(2_000, 1_000), "it has 2000 x 1000 pixels, and the most is 1200000"),
         (plain(1_600, 100), "could not be made smaller"),
     ],
 )
-async def test_what_is_no_picture_within_the_bounds_is_not_handed_out(png: bytes, why: str) -> None:
+async def test_what_is_no_picture_within_the_bounds_is_not_handed_out(png: Any, why: str) -> None:
     desk = Desk(OddDriver(lambda _bounds: png))
     result = await desk.look()
     assert (result.success, result.images) == (False, ())
@@ -295,9 +328,6 @@ async def test_what_is_no_picture_within_the_bounds_is_not_handed_out(png: bytes
 def test_a_picture_whose_pixels_are_not_all_there_is_none() -> None:
     short = rgb_png(20, 10, bytes(3 * 20 * 10))
     tall = short[:20] + (11).to_bytes(4, "big") + short[24:]
-    import struct
-    import zlib
-
     repaired = tall[:29] + struct.pack(">I", zlib.crc32(tall[12:29])) + tall[33:]
     with pytest.raises(NoPictureError, match="its pixels are not all there"):
         png_size(repaired, 10_000)
@@ -322,7 +352,9 @@ async def test_a_driver_whose_pictures_stay_too_large_is_asked_a_few_times_only(
     assert len(driver.asked) == 4
 
 
-@pytest.mark.parametrize("screen", [Screen(0, 5), Screen(5, -1), Screen(40_000, 5)])
+@pytest.mark.parametrize(
+    "screen", [Screen(0, 5), Screen(5, -1), Screen(40_000, 5), Screen(float("nan"), 5), Screen("9", 5)]
+)
 async def test_a_screen_that_cannot_be_is_not_believed(screen: Screen) -> None:
     result = await Desk(OddDriver(lambda _bounds: GOOD, screen)).look()
     assert result.error is not None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar, cast
 
 import anyio
 
-from ..computer import ACTIONS, ComputerFailure, Screen, Screenshot, TypeText, Wait
+from ..computer import ACTIONS, ComputerFailure, Drag, Screen, Screenshot, TypeText, Wait
 from ..limits import (
     COMPUTER_ACTION_TIMEOUT_S,
     COMPUTER_PAGES_MAX,
@@ -23,7 +23,7 @@ from ..limits import (
 from ..support.computer_turns import ComputerTurns, Happened
 from ..support.located import printable
 from ..support.seen_through import seen_through
-from .computer_page_hands import PageHands
+from .computer_page_hands import PageHands, drag_steps
 from .computer_page_picture import page_picture
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ T = TypeVar("T")
 PictureScale: TypeAlias = Literal["css", "device"]
 
 _TYPING_S_PER_CHAR: Final = 0.02
+_DRAGGING_S_PER_MOVE: Final = 0.1
 _SCALE_MAX: Final = 16
 
 
@@ -154,6 +155,8 @@ class PageComputerDriver:
         timeout_s = COMPUTER_ACTION_TIMEOUT_S
         if isinstance(action, TypeText):
             timeout_s += _TYPING_S_PER_CHAR * len(action.text)
+        elif isinstance(action, Drag):
+            timeout_s += _DRAGGING_S_PER_MOVE * sum(drag_steps(action.path))
         try:
             await self._in_time(lambda: shown.hands.do(action), timeout_s)
         except ComputerFailure as failure:

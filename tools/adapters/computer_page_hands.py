@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final, assert_never
 
 import anyio
@@ -16,11 +18,21 @@ if TYPE_CHECKING:
     from ..computer import ComputerAction, MouseButton, Point
     from .computer_page_port import Page
 
-_DRAG_STEPS: Final = 8
-"""Moves between two points of a drag: pages begin to drag after some, and draw from one to the next."""
+_DRAG_STEPS_MAX: Final = 8
+_DRAG_STEP: Final = 12.0
+"""Moves between two points of a drag, and how far each goes about: pages begin to drag after some, and draw from one to
+the next. A page that draws takes a frame for each, so that points which lie close together have fewer.
+"""
 
 _PIECES: Final = re.compile(r"\t|[^\t]{1,32}")
 """Of a text, what is typed at once: so much goes on in the browser when the call is cancelled."""
+
+
+def drag_steps(path: tuple[Point, ...]) -> list[int]:
+    """In how many moves each point of a drag is gone to, from the second on."""
+    ways = (math.dist((one.x, one.y), (other.x, other.y)) for one, other in pairwise(path))
+    steps = [max(1, min(_DRAG_STEPS_MAX, math.ceil(way / _DRAG_STEP))) for way in ways]
+    return [_DRAG_STEPS_MAX, *steps[1:]]
 
 
 class PageHands:
@@ -80,12 +92,13 @@ class PageHands:
 
     async def _drag(self, path: tuple[Point, ...], button: MouseButton) -> None:
         first, *others = path
+        steps = drag_steps(path)
         await _ended(self._page.mouse.move(first.x, first.y))
         self._hold("button", button)
         self.progress = "The button was released where the pointer was."
         await _ended(self._page.mouse.down(button=button, click_count=1))
-        for point in others:
-            await _ended(self._page.mouse.move(point.x, point.y, steps=_DRAG_STEPS))
+        for point, count in zip(others, steps, strict=True):
+            await _ended(self._page.mouse.move(point.x, point.y, steps=count))
         self.is_at_end = True
         await _ended(self._page.mouse.up(button=button, click_count=1))
         self.held.clear()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import math
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, TypeVar, cast
 
 import anyio
 
@@ -21,7 +22,7 @@ from .png import NoPictureError, png_head, png_size
 from .until_cancelled import until_cancelled
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Generator
 
     from ..computer import ComputerAction, ComputerDriver, Screen, Screenshot
     from ..contract import ToolContext
@@ -64,6 +65,7 @@ class ComputerDesk:
         self._artifacts = artifacts
         self._ask = ask
         self._seen: SeenPicture | None = None
+        self._turn = anyio.Lock()
 
     def refuse_taken_over(self) -> None:
         """Raise TakenOverError while a person has the computer."""
@@ -114,7 +116,10 @@ class ComputerDesk:
         size = 0
         for _ in range(SCREENSHOT_ATTEMPTS):
             shot = await self._driver.screenshot(bounds)
-            size = len(shot.png)
+            png = cast("object", shot.png)  # a driver is anybody's code
+            if not isinstance(png, bytes):
+                raise ComputerFailure(f"The driver gave no picture that can be used: it is a {type(png).__name__}.")
+            size = len(png)
             if size <= self.max_bytes:
                 return shot
             bounds = PictureBounds(*_outline(shot.png)).smaller(math.sqrt(self.max_bytes / size) * 0.95)
@@ -126,7 +131,7 @@ class ComputerDesk:
     def _checked(self, shot: Screenshot) -> tuple[int, int]:
         """The size of a picture that can be relied on."""
         screen = shot.screen
-        if not (1 <= screen.width <= SCREEN_MAX_SIDE and 1 <= screen.height <= SCREEN_MAX_SIDE):
+        if not all(type(side) is int and 1 <= side <= SCREEN_MAX_SIDE for side in (screen.width, screen.height)):
             raise ComputerFailure(f"The driver tells of a screen of {screen.width} x {screen.height}, which cannot be.")
         try:
             width, height = png_size(shot.png, self.bounds.pixels)
@@ -158,12 +163,14 @@ class ComputerDesk:
         action = planned.action
         if isinstance(action, Handover):
             return await self._hand_over(action, context)
-        self.refuse_taken_over()
 
         async def do() -> None:
-            if planned.screen is not None:
-                await self._refuse_changed(planned.screen)
-            await self._driver.perform(action)
+            # Whatever is done before it may bring up another page, and while it waits a person may have the computer.
+            async with self._turn:
+                self.refuse_taken_over()
+                if planned.screen is not None:
+                    await self._refuse_changed(planned.screen)
+                await self._driver.perform(action)
 
         await self._driven(do, context)
         return InvocationResult(success=True, output=self._with_happened(f"{planned.done}."))
@@ -173,7 +180,8 @@ class ComputerDesk:
             return InvocationResult(success=True, output="The user does not have the computer; it can be used.")
         if handover.phase == "begin":
             self.refuse_taken_over()
-            await self._driven(lambda: self._driver.begin_takeover(handover.reason), context)
+            with _telling_of_cancellation(lambda: self._driver.takeover is not None):
+                await self._driven(lambda: self._driver.begin_takeover(handover.reason), context)
         takeover = self._driver.takeover
         reason = handover.reason if takeover is None else takeover.reason
         ask = context.ask or self._ask
@@ -189,14 +197,10 @@ class ComputerDesk:
         return InvocationResult.failed(f"{has_it}, and {asked}{self._asking}.")
 
     async def _handed_back(self, reason: str, ask: AskPort | None, context: ToolContext) -> bool:
-        still = "It was cancelled while the user was waited for, who has the computer still"
-        try:
+        with _telling_of_cancellation(lambda: True):
             is_back = await handed_back(self._driver, reason, ask, context.cancellation)
-        except anyio.get_cancelled_exc_class() as cancelled:
-            cancelled.add_note(still)
-            raise
-        if context.cancellation.cancelled and not is_back:
-            raise ToolCancelledError(f"{still}.")
+            if context.cancellation.cancelled and not is_back:
+                raise ToolCancelledError("cancelled before they answered.")
         return is_back
 
     @property
@@ -237,6 +241,22 @@ class ComputerDesk:
 
     def _with_happened(self, *told: str) -> str:
         return "\n".join((*told, *self._driver.happened()))
+
+
+@contextmanager
+def _telling_of_cancellation(is_taken_over: Callable[[], bool]) -> Generator[None]:
+    """A handover that is cancelled leaves the computer to the user, once they have it."""
+    still = "It was cancelled while the user was waited for, who has the computer still."
+    try:
+        yield
+    except ToolCancelledError as cancelled:
+        if not is_taken_over():
+            raise
+        raise ToolCancelledError(still) from cancelled
+    except anyio.get_cancelled_exc_class() as cancelled:
+        if is_taken_over():
+            cancelled.add_note(still)
+        raise
 
 
 _TOO_LONG: Final = (

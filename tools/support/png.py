@@ -10,6 +10,12 @@ _SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
 _CHANNELS: Final = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
 """Values of a pixel by the colour type."""
 
+_DEPTHS: Final = {0: (1, 2, 4, 8, 16), 2: (8, 16), 3: (1, 2, 4, 8), 4: (8, 16), 6: (8, 16)}
+_BY_PALETTE: Final = 3
+_PACKED_WORDS: Final = frozenset({b"zTXt", b"iTXt", b"iCCP"})
+"""What may grow a thousandfold when whoever shows the picture unpacks it."""
+
+_PACKED_WORDS_MAX_BYTES: Final = 16 * 1024
 _ROWS_AT_ONCE: Final = 1 << 20
 
 
@@ -27,12 +33,17 @@ def png_size(data: bytes, max_pixels: int) -> tuple[int, int]:
     if width * height > max_pixels:
         raise NoPictureError(f"it has {width} x {height} pixels, and the most is {max_pixels}")
     depth, colour, *_, interlaced = data[24:29]
-    if colour not in _CHANNELS or depth not in {1, 2, 4, 8, 16}:
+    if depth not in _DEPTHS.get(colour, ()):
         raise NoPictureError("its header makes no sense")
-    packed = [content for kind, content in _chunks(data) if kind == b"IDAT"]
-    if not interlaced:  # the rows of an interlaced one are counted otherwise; no driver makes any
-        row = 1 + (width * depth * _CHANNELS[colour] + 7) // 8
-        _check_rows(packed, row * height)
+    if interlaced:
+        raise NoPictureError("it is interlaced, which screenshots are not")
+    chunks = _chunks(data)
+    row = 1 + (width * depth * _CHANNELS[colour] + 7) // 8
+    _check_rows([content for kind, content in chunks if kind == b"IDAT"], row * height)
+    if colour == _BY_PALETTE and not any(kind == b"PLTE" for kind, _ in chunks):
+        raise NoPictureError("its colours are missing")
+    if any(kind in _PACKED_WORDS and len(content) > _PACKED_WORDS_MAX_BYTES for kind, content in chunks):
+        raise NoPictureError("it brings packed data along that is no picture")
     return width, height
 
 
