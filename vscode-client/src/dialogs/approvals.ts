@@ -276,7 +276,7 @@ class Approval implements Shown {
       return shown ?? vscode.ViewColumn.Active;
     }
     const wanted = vscode.workspace.getConfiguration("openbuffer").get<string>("dialogs.openBeside", "typing");
-    const isBeside = wanted === "always" || (wanted === "typing" && this.typing.within(TYPED_LATELY_MS));
+    const isBeside = wanted === "always" || (wanted === "typing" && this.typing.inEditorWithin(TYPED_LATELY_MS));
     return isBeside && vscode.window.activeTextEditor ? vscode.ViewColumn.Beside : vscode.ViewColumn.Active;
   }
 

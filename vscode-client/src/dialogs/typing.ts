@@ -2,7 +2,8 @@
 import * as vscode from "vscode";
 
 export class Typing implements vscode.Disposable {
-  #lastMs = 0;
+  #inEditorMs = 0;
+  #inInputMs = 0;
   readonly #listeners: vscode.Disposable;
 
   constructor() {
@@ -10,21 +11,26 @@ export class Typing implements vscode.Disposable {
       // Keys move the caret, and edits of agents do not count as keys.
       vscode.window.onDidChangeTextEditorSelection(({ kind }) => {
         if (kind === vscode.TextEditorSelectionChangeKind.Keyboard) {
-          this.#lastMs = Date.now();
+          this.#inEditorMs = Date.now();
         }
       }),
       // The input box of a chat is a document, and no editor that is told of.
       vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
         if (contentChanges.length > 0 && /input/i.test(document.uri.scheme)) {
-          this.#lastMs = Date.now();
+          this.#inInputMs = Date.now();
         }
       }),
     );
   }
 
-  /** Whether the last key is so short a time ago. */
+  /** Whether the last key is so short a time ago, wherever it went. */
   within(ms: number): boolean {
-    return Date.now() - this.#lastMs < ms;
+    return Date.now() - Math.max(this.#inEditorMs, this.#inInputMs) < ms;
+  }
+
+  /** Whether the last key in an editor of text is. */
+  inEditorWithin(ms: number): boolean {
+    return Date.now() - this.#inEditorMs < ms;
   }
 
   dispose(): void {

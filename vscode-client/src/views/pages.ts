@@ -6,6 +6,9 @@ export const APPROVAL = "openbuffer-approval";
 export const QUESTION = "openbuffer-question";
 export const LOG = "openbuffer-log";
 
+/** Of more texts the oldest are let go of, which is what closing a tab does not do. */
+const KEPT = 60;
+
 export class Pages implements vscode.TextDocumentContentProvider, vscode.Disposable {
   readonly #texts = new Map<string, string>();
   readonly #changed = new vscode.EventEmitter<vscode.Uri>();
@@ -21,7 +24,7 @@ export class Pages implements vscode.TextDocumentContentProvider, vscode.Disposa
   add(name: string, text: string): vscode.Uri {
     this.#count += 1;
     const uri = vscode.Uri.from({ scheme: this.scheme, path: `/${this.#count}/${name.replace(/[\\/?#]/g, "_")}` });
-    this.#texts.set(uri.toString(), text);
+    this.#keep(uri, text);
     return uri;
   }
 
@@ -29,11 +32,19 @@ export class Pages implements vscode.TextDocumentContentProvider, vscode.Disposa
   set(name: string, text: string): vscode.Uri {
     const uri = vscode.Uri.from({ scheme: this.scheme, path: `/${name.replace(/[\\?#]/g, "_")}` });
     const isNew = !this.#texts.has(uri.toString());
-    this.#texts.set(uri.toString(), text);
+    this.#keep(uri, text);
     if (!isNew) {
       this.#changed.fire(uri);
     }
     return uri;
+  }
+
+  #keep(uri: vscode.Uri, text: string): void {
+    this.#texts.delete(uri.toString());
+    this.#texts.set(uri.toString(), text);
+    for (const old of [...this.#texts.keys()].slice(0, -KEPT)) {
+      this.#texts.delete(old);
+    }
   }
 
   forget(uri: vscode.Uri): void {
