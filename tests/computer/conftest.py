@@ -103,13 +103,33 @@ async def open_page(browser: Any, site: Site) -> AsyncGenerator[Callable[..., Aw
         await context.close()
 
 
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def stage_page(browser: Any, site: Site) -> AsyncGenerator[Callable[[], Awaitable[Any]]]:
+    """One page for all stages, loaded anew for each: to open one takes longer than most that is done with it."""
+    pages: list[Any] = []
+
+    async def stage_page() -> Any:
+        if not pages:
+            viewport = {"width": SIZE[0], "height": SIZE[1]}
+            context = await (await browser()).new_context(viewport=viewport, device_scale_factor=2)
+            pages.append(await context.new_page())
+        await pages[0].goto(site.url())
+        return pages[0]
+
+    yield stage_page
+    for page in pages:
+        await page.context.close()
+
+
 @pytest_asyncio.fixture(
     loop_scope="session", params=["memory", "memory, scale 2", "page, scale 2", "page, scale 2, device pixels"]
 )
-async def stage(request: pytest.FixtureRequest, open_page: Callable[..., Awaitable[PageStage]]) -> Stage:
+async def stage(request: pytest.FixtureRequest, stage_page: Callable[[], Awaitable[Any]]) -> AsyncGenerator[Stage]:
     """The stage before each driver."""
     kind: str = request.param
-    scale = 2 if "scale 2" in kind else 1
     if kind.startswith("memory"):
-        return MemoryStage(scale)
-    return await open_page(scale=scale, pictures="device" if "device" in kind else "css")
+        yield MemoryStage(2 if "scale 2" in kind else 1)
+        return
+    stage = PageStage(await stage_page(), pictures="device" if "device" in kind else "css")
+    yield stage
+    stage.driver.detach()
