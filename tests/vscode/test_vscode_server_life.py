@@ -132,3 +132,18 @@ def test_a_command_that_is_no_server_is_told_with_what_can_be_done(window: Clien
         window.wait_until_running()
     assert window.read(file).success
     window.command("notifications.clearAll")
+
+
+@pytest.mark.contract("B2", "X4")
+def test_a_setting_of_the_user_counts_from_the_next_call_on(window: ClientWindow, folder: Path) -> None:
+    file = folder / "new.txt"
+    window.configure("openbuffer.permissions.deny", [f"Write({folder}/**)"])
+    try:
+        wait_for(lambda: not window.write(file, "text\n").success, "the rule to count")
+        answer = window.write(file, "text\n")
+        assert answer.is_hard_error
+        assert "the editor's settings" in answer.error
+    finally:
+        window.configure("openbuffer.permissions.deny", None)
+    wait_for(lambda: window.write(file, "again\n").success, "the rule to be gone")
+    assert file.read_text() == "again\n"

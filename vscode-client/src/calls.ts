@@ -168,7 +168,8 @@ export class ServerCalls implements Calls, Disposable {
 
   async #send(call: Call, options: CallOptions): Promise<CallOutcome> {
     if (this.connection.state !== "failed") {
-      await this.connection.start(); // so that progress is watched where the call goes
+      // So that progress is watched where the call goes. Nobody has to wait for the start of a server to cancel.
+      await Promise.race([this.connection.start(), call.cancellation.requested]);
     }
     if (call.cancellation.token.isCancellationRequested) {
       throw new RequestCancelledError("cancelled");
@@ -230,9 +231,11 @@ class Cancellation {
   readonly #cancelled = new Emitter<void>();
   #isCancelled = false;
   readonly token: CancellationToken;
+  readonly requested: Promise<void>;
 
   constructor() {
     const isCancelled = () => this.#isCancelled;
+    this.requested = new Promise((resolve) => this.#cancelled.event(() => resolve()));
     this.token = {
       get isCancellationRequested() {
         return isCancelled();

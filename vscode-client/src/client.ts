@@ -66,7 +66,9 @@ export async function startSession(
   let process: ServerProcess;
   context.channel.info(`Starting ${found.command.join(" ")} (${found.from})`);
   try {
-    process = await startProcess(found.command, context.environment, (line) => context.channel.info(`server: ${line}`));
+    process = await startProcess(found.command, context.environment, (line) =>
+      context.channel.debug(`server: ${line}`),
+    );
   } catch (error) {
     throw notStarted(found.command, error instanceof Error ? error.message : String(error));
   }
@@ -152,7 +154,11 @@ function options(context: ClientContext, documents: SyncedDocuments): LanguageCl
     // Ends are handled where starts are.
     errorHandler: {
       error: () => ({ action: ErrorAction.Continue, handled: true }),
-      closed: () => ({ action: CloseAction.DoNotRestart, handled: true }),
+      closed: () => ({
+        action: CloseAction.DoNotRestart,
+        handled: true,
+        message: "The connection to the server was closed.",
+      }),
     },
     initializationFailedHandler: () => false,
     middleware: {

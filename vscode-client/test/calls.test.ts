@@ -110,6 +110,14 @@ describe("a call", () => {
     expect(finished).toHaveLength(1);
   });
 
+  it("is cancelled also while the server starts", async () => {
+    connection.start = () => new Promise(() => {});
+    const outcome = calls.call("Read", {}).catch((error: unknown) => error);
+    started[0]?.cancel();
+    expect(await outcome).toBeInstanceOf(RequestCancelledError);
+    expect(connection.asked).toEqual([]);
+  });
+
   it("without a server fails as that, and is told", async () => {
     connection.startFails = new NotConnectedError("there is none");
     await expect(calls.call("Read", {})).rejects.toThrow("there is none");

@@ -39,6 +39,16 @@ describe("a process", () => {
     expect(why).toContain("4999");
   });
 
+  it("that left another one behind which holds its streams has ended all the same", async () => {
+    const spawning = "require('node:child_process').spawn('sleep', ['600'], { stdio: 'inherit', detached: true })";
+    const { server } = await started(
+      `const left = ${spawning}; left.unref(); console.error(left.pid); process.exitCode = 4`,
+    );
+    const why = await server.ended;
+    expect(why).toMatch(/^exit code 4\. It said: \d+$/);
+    process.kill(Number(why.split(" ").at(-1)), "SIGKILL");
+  });
+
   it("of a program that is not there cannot be started", async () => {
     await expect(startProcess(["/nowhere/openbuffer"], process.env, () => {})).rejects.toThrow(/ENOENT/);
   });

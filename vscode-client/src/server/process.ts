@@ -8,6 +8,7 @@ const TAIL_LINES = 12;
 const TAIL_MAX_CHARS = 1_500;
 const LINE_MAX_CHARS = 2_000;
 const GRACE_MS = 3_000;
+const DRAINED_MS = 1_000;
 
 export interface ServerProcess {
   readonly child: ChildProcessWithoutNullStreams;
@@ -46,7 +47,15 @@ export async function startProcess(
   child.stdin.on("error", () => {});
   child.stdout.on("error", () => {});
   const ended = new Promise<string>((resolve) => {
-    child.once("close", (code, signal) => resolve(howItEnded(code, signal, tail)));
+    child.once("exit", (code, signal) => {
+      const tell = () => resolve(howItEnded(code, signal, tail));
+      // What it said last is read before; but a process that it left behind may hold its streams open.
+      const late = setTimeout(tell, DRAINED_MS);
+      child.once("close", () => {
+        clearTimeout(late);
+        tell();
+      });
+    });
   });
   await new Promise<void>((resolve, reject) => {
     child.once("spawn", () => resolve());
