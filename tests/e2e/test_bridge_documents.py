@@ -244,3 +244,34 @@ async def test_a_change_that_cannot_be_taken_in_leaves_no_stale_text_behind(
     did_open(client, path, "again\n", 3)
     assert "1\tagain" in (await client.call("Read", {"filePath": str(path)}))["data"]["output"]
     did_close(client, path)
+
+
+@pytest.mark.contract("B3", "E6")
+async def test_a_huge_document_is_typed_into_read_and_edited_while_the_server_goes_on(
+    client: RawClient, tmp_path: Path
+) -> None:
+    path = tmp_path / "huge.txt"
+    text = "a line of some length, as logs have them\n" * 500_000
+    path.write_text(text)
+    did_open(client, path, text)
+    for number in range(50):
+        at = {"line": 10_000 * number, "character": 0}
+        did_change(client, path, 2 + number, {"range": {"start": at, "end": at}, "text": f"typed {number}\n"})
+    assert await client.alive()
+    shown = await client.call("Read", {"filePath": str(path), "offset": 490_000, "limit": 3})
+    assert "490001\ttyped 49" in shown["data"]["output"]
+    call = client.ask(
+        "openbuffer/callTool",
+        {"name": "Edit", "arguments": {"filePath": str(path), "oldString": "typed 7\n", "newString": "edited\n"}},
+    )
+    asked = await client.expect(lambda m: m.get("method") == "workspace/applyEdit" and "huge.txt" in str(m))
+    (change,) = asked["params"]["edit"]["documentChanges"]
+    assert change["textDocument"]["version"] == 51
+    (edit,) = change["edits"]
+    assert len(edit["newText"]) < 100, "no more than what differs goes over the wire"
+    did_change(client, path, 52, {"range": edit["range"], "text": edit["newText"]})
+    client.send({"jsonrpc": "2.0", "id": asked["id"], "result": {"applied": True}})
+    assert (await client.answer(call))["result"]["isError"] is False
+    shown = await client.call("Read", {"filePath": str(path), "offset": 70_000, "limit": 3})
+    assert "70001\tedited" in shown["data"]["output"]
+    did_close(client, path)

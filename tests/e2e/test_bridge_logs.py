@@ -92,3 +92,19 @@ async def test_of_several_sessions_each_hears_of_itself_alone_and_nobody_of_the_
         assert "no header" not in heard
     assert TOKEN not in log.read_text()
     assert "no header" in log.read_text()
+
+
+@pytest.mark.contract("B7")
+async def test_a_client_of_another_version_of_the_protocol_is_told_and_taken_as_a_plain_one(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("text\n")
+    async with RawClient.start() as client:
+        announced = {"protocolVersion": 2, "readDocument": True}
+        told = await client.initialize(tmp_path, capabilities={"experimental": {"openbuffer": announced}})
+        assert told["capabilities"]["experimental"]["openbuffer"] == {"protocolVersion": 1}
+        logged = await client.expect(lambda m: m.get("method") == "window/logMessage")
+        assert "the client speaks version 2 of the openbuffer protocol and this server version 1" in str(logged)
+        assert "install a client and a server of the same release" in str(logged)
+        document = {"uri": (tmp_path / "a.txt").as_uri(), "languageId": "text", "version": 1, "text": "text\n"}
+        client.notify("textDocument/didOpen", {"textDocument": document})
+        assert (await client.call("Read", {"filePath": "a.txt"}))["isError"] is False
+        assert not [m for m in client.received if m.get("method") == "openbuffer/readDocument"]
