@@ -222,7 +222,7 @@ def _led(edit: dict[str, Any], before: _Event, after: _Event) -> bool:
     path = unquote(urlsplit(document["uri"]).path)
     if path != after.path or document["version"] != before.version or after.version != before.version + 1:
         return False
-    return edit["textHash"] == _hash(before.text) and _applied(before.text, edit["edits"]) == after.text
+    return edit["textHash"] == _hash(before.text) and plain(_applied(before.text, edit["edits"])) == plain(after.text)
 
 
 def _hash(text: str) -> str:
@@ -230,8 +230,7 @@ def _hash(text: str) -> str:
 
 
 def _applied(text: str, edits: list[dict[str, Any]]) -> str:
-    """Edits in UTF-16 positions, made as LSP says; their line ends become those of the document."""
-    end = "\r\n" if "\r\n" in text else "\n"
+    """Edits in UTF-16 positions, made as LSP says; the editor makes of their line ends those of the document."""
     units = text.encode("utf-16-le", "surrogatepass")
     starts = [0]
     for line in re.findall(r"[^\n]*\n", text):
@@ -241,6 +240,5 @@ def _applied(text: str, edits: list[dict[str, Any]]) -> str:
             starts[place["line"]] + 2 * place["character"] if place["line"] < len(starts) else len(units)
             for place in (edit["range"]["start"], edit["range"]["end"])
         )
-        new = edit["newText"].replace("\r\n", "\n").replace("\n", end)
-        units = units[:first] + new.encode("utf-16-le", "surrogatepass") + units[last:]
+        units = units[:first] + edit["newText"].encode("utf-16-le", "surrogatepass") + units[last:]
     return units.decode("utf-16-le", "surrogatepass")
