@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +14,8 @@ import pytest
 from .window import wait_for
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from .client_window import ClientWindow
 
 pytestmark = [pytest.mark.vscode, pytest.mark.contract("B4")]
@@ -112,26 +116,61 @@ def test_a_stopped_server_is_started_by_the_next_call(window: ClientWindow, fold
     assert window.api("return api.serverState") == "running"
 
 
-@pytest.mark.contract("B4")
-def test_a_command_that_is_no_server_is_told_with_what_can_be_done(window: ClientWindow, folder: Path) -> None:
+OTHER_PROTOCOL = """
+import json, sys
+while (header := sys.stdin.buffer.readline()):
+    if not header.lower().startswith(b"content-length:"):
+        continue
+    while sys.stdin.buffer.readline().strip():
+        pass
+    message = json.loads(sys.stdin.buffer.read(int(header.split(b":")[1])))
+    if message.get("method") == "exit":
+        break
+    if "id" in message and "method" in message:
+        result = {"capabilities": {"experimental": {"openbuffer": {"protocolVersion": 99}}}}
+        body = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}).encode()
+        sys.stdout.buffer.write(b"Content-Length: %d\\r\\n\\r\\n" % len(body) + body)
+        sys.stdout.buffer.flush()
+"""
+
+
+@contextmanager
+def server_command(window: ClientWindow, command: str | list[str]) -> Iterator[None]:
+    """Another setting, for a while, which ends in a failure."""
     settings = window.server.home / "data" / "Machine" / "settings.json"
     before = settings.read_text()
-    file = opened(window, folder)
     try:
-        window.configure("openbuffer.server.command", "/nowhere/openbuffer")
+        window.configure("openbuffer.server.command", command)
         wait_for(lambda: window.api("return api.serverState") == "failed", "the failure")
+        yield
+    finally:
+        settings.write_text(before)
+        wait_for(lambda: window.api("return api.serverState") != "failed", "the setting to count")
+        window.wait_until_running()
+        window.command("notifications.clearAll")
+
+
+@pytest.mark.contract("B4")
+def test_a_command_that_is_no_server_is_told_with_what_can_be_done(window: ClientWindow, folder: Path) -> None:
+    file = opened(window, folder)
+    with server_command(window, "/nowhere/openbuffer"):
         assert "/nowhere/openbuffer" in window.api("return api.problem.message")
         answer = window.read(file)
         assert answer.is_hard_error
         assert "could not be started" in answer.error
         window.see(".notifications-toasts :text('could not be started')")
         assert window.sees(".notifications-toasts .monaco-button:has-text('Install Server')")
-    finally:
-        settings.write_text(before)
-        wait_for(lambda: window.api("return api.serverState") != "failed", "the setting to count")
-        window.wait_until_running()
     assert window.read(file).success
-    window.command("notifications.clearAll")
+
+
+@pytest.mark.contract("B7")
+def test_a_server_of_another_protocol_is_told_and_ended(window: ClientWindow, folder: Path) -> None:
+    file = opened(window, folder)
+    with server_command(window, [sys.executable, "-c", OTHER_PROTOCOL]):
+        assert "speaks version 99 of the protocol" in window.api("return api.problem.message")
+        assert "speaks version 99" in window.read(file).error
+        assert window.server_pid() is None
+    assert window.read(file).success
 
 
 @pytest.mark.contract("B2", "X4")

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { homedir, tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { findServer, type Places } from "../src/server/find";
+import { findServer, findServers, type Places } from "../src/server/find";
 
 let root: string;
 
@@ -68,6 +68,19 @@ describe("the server", () => {
   it("is the private one at last", async () => {
     const own = program("own", "bin", "openbuffer");
     expect(await findServer(places())).toMatchObject({ command: [own, "serve"] });
+  });
+
+  it("that is found first may be of no use: then there are the others", async () => {
+    const all = [
+      program("path", "openbuffer"),
+      program("venv", "bin", "openbuffer"),
+      program("own", "bin", "openbuffer"),
+    ];
+    const found: unknown[] = [];
+    for await (const { command } of findServers(places())) {
+      found.push(command[0]);
+    }
+    expect(found).toEqual(all);
   });
 
   it("may be nowhere", async () => {

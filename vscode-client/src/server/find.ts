@@ -34,24 +34,32 @@ export interface Places {
 }
 
 export async function findServer(places: Places): Promise<FoundServer | undefined> {
+  for await (const found of findServers(places)) {
+    return found;
+  }
+  return undefined;
+}
+
+/** One after the other, for whoever cannot use the first. What the user has set is the only one. */
+export async function* findServers(places: Places): AsyncGenerator<FoundServer> {
   const set = fromSetting(places.setting);
   if (set !== undefined) {
-    return found(set, "the setting openbuffer.server.command", places);
+    yield found(set, "the setting openbuffer.server.command", places);
+    return;
   }
   const onPath = await findOnPath("openbuffer", places.path, places.excluded);
   if (onPath !== undefined) {
-    return found([onPath], "PATH", places);
+    yield found([onPath], "PATH", places);
   }
   for (const interpreter of await places.interpreters()) {
     const program = path.join(path.dirname(interpreter.path), executable("openbuffer"));
     if (!isExcluded(program, places.excluded) && (await isProgram(program))) {
-      return found([program], interpreter.from, places);
+      yield found([program], interpreter.from, places);
     }
   }
   if (await isProgram(places.own)) {
-    return found([places.own], "the environment of this extension", places);
+    yield found([places.own], "the environment of this extension", places);
   }
-  return undefined;
 }
 
 /** A program by its name, in the directories of PATH; relative ones do not count. */

@@ -35,8 +35,11 @@ export function notStarted(command: readonly string[], why: string): ServerProbl
   return new ServerProblem(`The openbuffer server could not be started (${command[0]}): ${why}`, [SETTINGS, INSTALL]);
 }
 
+/** Another server, from another place, may do. */
+export class OtherProtocolProblem extends ServerProblem {}
+
 export function otherProtocol(spoken: string, ours: number, from: string): ServerProblem {
-  return new ServerProblem(
+  return new OtherProtocolProblem(
     `The openbuffer server from ${from} speaks version ${spoken} of the protocol, and this extension version ${ours}. Update the older of the two.`,
     [INSTALL, SETTINGS],
   );

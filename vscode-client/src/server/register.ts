@@ -5,8 +5,8 @@ import type { SyncedDocuments } from "../documents/synced";
 import { TRUST_CHANGED } from "../protocol";
 import { serverKeys, serverSettings } from "../settings";
 import type { ProgramPlace } from "../views/program";
-import { type FoundServer, findServer } from "./find";
-import { notFound } from "./problems";
+import { type FoundServer, findServer, findServers, type Places } from "./find";
+import { notFound, OtherProtocolProblem, type ServerProblem } from "./problems";
 import { environmentOf } from "./process";
 import type { Launch } from "./session";
 import { Supervisor } from "./supervisor";
@@ -78,7 +78,7 @@ function launcher(
   setSynced: (documents: SyncedDocuments) => void,
 ): Launch {
   return async (inbox, signal) => {
-    const found = await locate(context);
+    const { places, hasOlder } = await placesOf(context);
     const { startSession } = await import("../client");
     const keys = serverKeys(contributedSettings(context));
     const clientContext = {
@@ -88,16 +88,38 @@ function launcher(
       settings: () => serverSettings(keys, setByUser),
       synced: setSynced,
     };
-    return startSession(found, inbox, clientContext, signal);
+    let problem: ServerProblem | undefined;
+    for await (const found of findServers(places)) {
+      try {
+        return await startSession(found, inbox, clientContext, signal);
+      } catch (error) {
+        if (!(error instanceof OtherProtocolProblem)) {
+          throw error;
+        }
+        channel.warn(error.message);
+        problem ??= error;
+      }
+    }
+    throw problem ?? notFound(hasOlder);
   };
 }
 
 /** Find the server; rejects with a problem where there is none. */
 async function locate(context: ExtensionContext): Promise<FoundServer> {
+  const { places, hasOlder } = await placesOf(context);
+  const found = await findServer(places);
+  if (found === undefined) {
+    throw notFound(hasOlder);
+  }
+  return found;
+}
+
+/** `hasOlder`: a private environment was made for an earlier version of this extension. */
+async function placesOf(context: ExtensionContext): Promise<{ places: Places; hasOlder: boolean }> {
   const settings = workspace.getConfiguration("openbuffer.server");
   const { privateEnvironments } = await import("./install");
   const own = await privateEnvironments(context);
-  const found = await findServer({
+  const places: Places = {
     setting: settings.get("command"),
     arguments: settings.get<string[]>("arguments", []),
     path: environment().PATH ?? "",
@@ -110,11 +132,8 @@ async function locate(context: ExtensionContext): Promise<FoundServer> {
       const { activeInterpreters } = await import("./python");
       return activeInterpreters(workspace.isTrusted, environment());
     },
-  });
-  if (found === undefined) {
-    throw notFound((await own?.hasOlder()) === true);
-  }
-  return found;
+  };
+  return { places, hasOlder: (await own?.hasOlder()) === true };
 }
 
 /** The environment of the server's process, and of its program with other subcommands. */
