@@ -87,7 +87,10 @@ LEAVE_GRACE_S: Final = 0.5
 """How long the interpreter may take to leave once the session is over; a thread that hangs is left behind."""
 
 STUCK_LOOP_S: Final = 5.0
-"""How long the event loop may come to nothing after the client is gone; then the process leaves without it."""
+"""How long the event loop may wait for something else after the client is gone; then the process leaves without it."""
+
+BUSY_LOOP_S: Final = 60.0
+"""How long it may compute then without coming to anything."""
 
 PARENT_POLL_S: Final = 2.0
 """How often the client's process is looked at where the system cannot tell of its end by itself."""
