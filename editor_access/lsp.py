@@ -270,8 +270,7 @@ class LspEditor:
     ) -> EditOutcome:
         opened = self._current(document)
         wanted = effective_edits(document.text, edits)
-        is_plain_neovim = self._is_neovim and not self._rich.can.apply_edit
-        if not wanted or (is_plain_neovim and _only_takes_the_final_line_end(document.text, wanted)):
+        if not wanted or (self._is_neovim and _only_takes_the_final_line_end(document.text, wanted)):
             return EditOutcome(kind="done", reason="the document held that text already", document=document)
         if opened.buffer.has_lone_return and (self._is_neovim or "\n" in document.text):
             return EditOutcome(kind="not_done", reason=_LONE_RETURNS.format(path=document.path), nothing_changed=True)

@@ -120,11 +120,6 @@ local function attempt(client, buffer, params)
     return why
   end
   local lines = vim.api.nvim_buf_get_lines(buffer, 0, -1, true)
-  for _, line in ipairs(lines) do
-    if line:find('\n', 1, true) then
-      return 'the buffer holds NUL characters, which cannot be told from line ends'
-    end
-  end
   local options = vim.bo[buffer]
   local ended_before = options.endofline
   local plan, wrong = edits.plan(lines, {

@@ -2,6 +2,8 @@
 ---
 --- The text is what `textDocument/didOpen` would send now. Line ends and a missing final newline are in it, a byte-order
 --- mark is not.
+local sha256 = require('openbuffer.sha256')
+
 local M = {}
 
 ---@class openbuffer.KnownHash
@@ -61,7 +63,7 @@ function M.hash(buffer, text)
   local stamp = ('%d %s %s'):format(tick, options.fileformat, tostring(options.endofline))
   local known = hashes[buffer]
   if not known or known.stamp ~= stamp then
-    known = { stamp = stamp, hash = vim.fn.sha256(text or M.text(buffer)) }
+    known = { stamp = stamp, hash = sha256(text or M.text(buffer)) }
     hashes[buffer] = known
   end
   return known.hash

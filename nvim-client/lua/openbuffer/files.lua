@@ -1,6 +1,7 @@
 --- `openbuffer/saveDocument` and `openbuffer/reloadDocument`: from a buffer to its file and back.
 local apply = require('openbuffer.apply')
 local buffers = require('openbuffer.buffers')
+local sha256 = require('openbuffer.sha256')
 
 local M = {}
 
@@ -15,16 +16,6 @@ local function bytes_of(path)
   local data, wrong = file:read('*a')
   file:close()
   return data, wrong
-end
-
----@param data string
----@return string
-local function sha256(data)
-  -- The function of the editor takes no NUL; as a blob it would hash something else.
-  if not data:find('\0', 1, true) then
-    return vim.fn.sha256(data)
-  end
-  return require('openbuffer.sha256')(data)
 end
 
 --- Why the file is not the one that a request is for.

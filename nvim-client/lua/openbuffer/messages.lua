@@ -38,16 +38,15 @@ function M.show(_, params)
   if #told >= TOLD_MAX then
     table.remove(told, 1)
   end
-  told[#told + 1] = params.message
+  local message = tostring(params.message)
+  told[#told + 1] = message
   local is_own = not vim.endswith(debug.getinfo(vim.notify, 'S').source, 'vim/_editor.lua')
   local level = ({ vim.log.levels.ERROR, vim.log.levels.WARN })[params.type] or vim.log.levels.INFO
   if is_own then
-    vim.notify('openbuffer: ' .. table.concat(plain.lines(params.message), '\n'), level)
+    vim.notify('openbuffer: ' .. table.concat(plain.lines(message), '\n'), level)
   else
     M.say(
-      ('openbuffer: %s (whole: :Openbuffer status)'):format(
-        plain.short(params.message, math.max(10, vim.o.columns - 65))
-      ),
+      ('openbuffer: %s (whole: :Openbuffer status)'):format(plain.short(message, math.max(10, vim.o.columns - 65))),
       params.type == 1 and 'ErrorMsg' or params.type == 2 and 'WarningMsg' or nil
     )
   end
