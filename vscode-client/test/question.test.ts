@@ -1,5 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { answerOf, answerOfText, isTextAlone, pageOfQuestion, rowsOf, titleOf } from "../src/dialogs/question";
+import {
+  answerOf,
+  answerOfText,
+  isTextAlone,
+  pageOfQuestion,
+  rowsOf,
+  titleOf,
+  titleOfQuestion,
+} from "../src/dialogs/question";
 import type { AskUserParams } from "../src/protocol";
 
 function question(more: Partial<AskUserParams> = {}): AskUserParams {
@@ -54,7 +62,18 @@ describe("a question", () => {
 
   test("has a page where one row does not hold it", () => {
     expect(pageOfQuestion(question())).toBeUndefined();
-    expect(pageOfQuestion(question({ text: "One\nTwo" }))).toBe("One\nTwo\n\n- A\n    the first\n\n- $(x) B\n");
+    expect(pageOfQuestion(question({ text: "One\nTwo" }))).toMatch(
+      /^\n{9}One\nTwo\n\n- A\n {4}the first\n\n- \$\(x\) B\n$/,
+    );
+  });
+
+  test("stands whole in the title where it is not too long for that", () => {
+    expect(titleOfQuestion(question({ header: "H", text: "a".repeat(250) }))).toBe(`H: ${"a".repeat(250)}`);
+    expect(pageOfQuestion(question({ text: "a".repeat(250) }))).toBeUndefined();
+    expect(pageOfQuestion(question({ text: "a".repeat(301) }))).toContain("a".repeat(301));
+    expect(pageOfQuestion(question({ options: [{ label: "A", description: "b".repeat(91) }] }))).toContain(
+      "b".repeat(91),
+    );
   });
 
   test("is called by its header", () => {

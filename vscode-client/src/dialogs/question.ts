@@ -63,13 +63,18 @@ export function placeholderOf(params: AskUserParams): string {
   return params.freeText ? `${choose}, or type an answer of your own` : choose;
 }
 
+/** A title wraps; an option does not. */
+const TITLE_CHARS = 300;
 const ROW_CHARS = 90;
+/** So many lines of a page lie behind the dialog, and two more for each option. */
+const COVERED_LINES = 5;
+const COVERED_MOST = 24;
 
 /** A question that one row of a dialog does not hold, as a page; undefined where it does. */
 export function pageOfQuestion(params: AskUserParams): string | undefined {
   const isLong = ({ label: words, description }: { label: string; description?: string }) =>
     words.length > ROW_CHARS || (description ?? "").length > ROW_CHARS;
-  if (params.text.length <= ROW_CHARS && !/[\r\n]/.test(params.text) && !params.options.some(isLong)) {
+  if (params.text.length <= TITLE_CHARS && !/[\r\n]/.test(params.text) && !params.options.some(isLong)) {
     return undefined;
   }
   const options = params.options.flatMap((option) => [
@@ -77,10 +82,12 @@ export function pageOfQuestion(params: AskUserParams): string | undefined {
     `- ${plainLine(option.label)}`,
     ...(option.description ? plainLines(option.description).map((line) => `    ${line}`) : []),
   ]);
-  return `${[...plainLines(params.text), ...options].join("\n")}\n`;
+  const covered = Math.min(COVERED_MOST, COVERED_LINES + 2 * params.options.length);
+  return `${[...Array<string>(covered).fill(""), ...plainLines(params.text), ...options].join("\n")}\n`;
 }
 
-/** The question on one row. */
-export function rowOfQuestion(params: AskUserParams): string {
-  return label(params.text, ROW_CHARS);
+/** The question as the dialog's title has it. */
+export function titleOfQuestion(params: AskUserParams): string {
+  const header = params.header ? `${titleOf(params)}: ` : "";
+  return header + label(params.text, TITLE_CHARS);
 }

@@ -5,7 +5,7 @@
  */
 import * as vscode from "vscode";
 import type { AskUserParams, AskUserResult } from "../protocol";
-import { closeTabsOf, type Pages, showPage } from "../views/pages";
+import { closeTabs, closeTabsOf, type Pages, QUESTION, showPage } from "../views/pages";
 import { plainLines } from "./plain";
 import {
   answerOf,
@@ -14,9 +14,9 @@ import {
   pageOfQuestion,
   placeholderOf,
   type Row,
-  rowOfQuestion,
   rowsOf,
   titleOf,
+  titleOfQuestion,
 } from "./question";
 import type { DialogQueue, Settle, Shown } from "./queue";
 import { Toast } from "./toast";
@@ -33,7 +33,10 @@ export class Questions {
     private readonly queue: DialogQueue,
     private readonly pages: Pages,
     private readonly typing: Typing,
-  ) {}
+  ) {
+    // Of a window before this one.
+    void closeTabs(QUESTION, () => false);
+  }
 
   /** Ask the user. Esc is `dismissed`, and so is a request that was taken back. */
   ask(params: AskUserParams, token: vscode.CancellationToken): Promise<AskUserResult> {
@@ -100,7 +103,7 @@ class Question implements Shown {
     void this.#showPage();
     const input = isTextAlone(this.params) ? this.#textBox() : this.#picker();
     this.#input = input;
-    input.title = `${this.params.header ? `${this.title}: ` : ""}${rowOfQuestion(this.params)}`;
+    input.title = titleOfQuestion(this.params);
     // Whoever looks at the code before answering has not closed the question.
     input.ignoreFocusOut = true;
     input.onDidHide(() => {
