@@ -13,12 +13,16 @@ const packages = new Set(
   inputs.map((input) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(input)?.[1]).filter(Boolean),
 );
 const notices = [...packages].sort().map((directory) => {
-  const { name, version, license } = JSON.parse(readFileSync(path.join(here, directory, "package.json"), "utf8"));
-  const file = readdirSync(path.join(here, directory)).find((entry) => /^(licen[cs]e|copying)/i.test(entry));
-  if (file === undefined) {
-    throw new Error(`${name} ${version} (${license}) has no file with its licence`);
+  const { name, version, license, author } = JSON.parse(
+    readFileSync(path.join(here, directory, "package.json"), "utf8"),
+  );
+  if (!license) {
+    throw new Error(`${name} ${version} does not say what its licence is`);
   }
-  return `${name} ${version} (${license})\n\n${readFileSync(path.join(here, directory, file), "utf8").trim()}\n`;
+  const file = readdirSync(path.join(here, directory)).find((entry) => /^(licen[cs]e|copying)/i.test(entry));
+  // One package says its licence by its name alone.
+  const terms = file ? readFileSync(path.join(here, directory, file), "utf8").trim() : `By ${author?.name ?? author}`;
+  return `${name} ${version} (${license})\n\n${terms}\n`;
 });
 const text = notices.join(`\n${"-".repeat(80)}\n\n`);
 writeFileSync(
