@@ -23,7 +23,8 @@ const readme = readFileSync(path.join(here, "README.md"), "utf8").replaceAll(/^!
 
 rmSync(stage, { recursive: true, force: true });
 mkdirSync(path.join(stage, "dist"), { recursive: true });
-for (const part of [".vscodeignore", "LICENSE", "dist/extension.js", "dist/languageclient.js", "media", "wheel"]) {
+const bundles = ["extension.js", "languageclient.js", "THIRD-PARTY-NOTICES.txt"].map((file) => `dist/${file}`);
+for (const part of [".vscodeignore", "LICENSE", ...bundles, "media", "wheel"]) {
   cpSync(path.join(here, part), path.join(stage, part), { recursive: true });
 }
 rmSync(path.join(stage, "media", "screenshots"), { recursive: true });
