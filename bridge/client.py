@@ -157,6 +157,7 @@ class BridgeClient:
         self._answering: dict[int | str | None, anyio.CancelScope] = {}
         self._outgoing, self._frames = anyio.create_memory_object_stream[bytes](math.inf)
         self._ended: str | None = None
+        self._complaint = ""
 
     # --- life ----------------------------------------------------------------------------------------------
 
@@ -402,7 +403,7 @@ class BridgeClient:
                 except NotLspError as error:
                     not_lsp = f"the server's output is no LSP: {error}"
                     break
-        self._ended = not_lsp or await self._link.last_words(END_TIMEOUT_S)
+        self._ended = not_lsp or f"{await self._link.last_words(END_TIMEOUT_S)}{self._complaint}"
         for reply in self._pending.values():
             reply.arrived.set()
 
@@ -414,6 +415,8 @@ class BridgeClient:
             if reply is not None:  # an answer to a withdrawn request has nobody waiting for it
                 reply.message = message
                 reply.arrived.set()
+            elif number is None:  # of no request: why the connection is about to end, mostly
+                self._complaint = client_messages.complaint(message)
         elif isinstance(method, str) and number is not None:
             scope = self._answering[number] = anyio.CancelScope()
             self._tasks.start_soon(self._answer, number, scope, method, message.get("params"))

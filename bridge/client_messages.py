@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from .protocol import is_id
 from .wire.framing import BadFrame
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+_SAID_MAX_CHARS: Final = 500
 
 
 class NotLspError(Exception):
@@ -45,3 +48,10 @@ def id_in(fields: Any, member: str) -> int | str | None:
     """An id or a token; None where there is none that could be one."""
     value = cast("dict[str, Any]", fields).get(member) if isinstance(fields, dict) else None
     return value if is_id(value) else None
+
+
+def complaint(message: Mapping[str, Any]) -> str:
+    """What an error that answers no request adds to how the server ended."""
+    error = message.get("error")
+    said = cast("dict[str, Any]", error).get("message") if isinstance(error, dict) else None
+    return f"; its last error was: {said[:_SAID_MAX_CHARS]}" if isinstance(said, str) else ""

@@ -425,3 +425,12 @@ async def test_messages_of_a_shape_that_they_cannot_have_are_no_reason_to_end(tm
         with pytest.raises(BridgeRequestError, match="anything: no error"):
             await client.request("anything")
         assert await client.request("anything") is None
+
+
+async def test_why_a_server_turned_the_client_away_is_told_where_it_answers_no_request(
+    tmp_path: Path, server: Any
+) -> None:
+    command = server("send(id=None, error={'code': -32040, 'message': 'no whole message came in 10 s'}); sys.exit(1)")
+    with pytest.raises(BridgeStartError, match=r"exit code 1; its last error was: no whole message came in 10 s"):
+        async with BridgeClient([tmp_path], command=command):
+            pass
