@@ -63,7 +63,7 @@ describe("a question", () => {
   test("has a page where one row does not hold it", () => {
     expect(pageOfQuestion(question())).toBeUndefined();
     expect(pageOfQuestion(question({ text: "One\nTwo" }))).toMatch(
-      /^\n{9}One\nTwo\n\n- A\n {4}the first\n\n- \$\(x\) B\n$/,
+      /^\n{9}One\nTwo\n\n• A\n {4}the first\n\n• \$\(x\) B\n$/,
     );
   });
 

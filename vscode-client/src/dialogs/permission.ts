@@ -81,8 +81,7 @@ function verbOf(change: PermissionChange): string {
 /** A few words for a place in which the buttons have to be seen as well. */
 export function brief(params: RequestPermissionParams): string {
   const path = params.change?.path ?? (params.targets?.length === 1 ? params.targets[0]?.path : undefined);
-  const isCommand = params.targets?.some(({ kind }) => kind === "command") ?? false;
-  const about = path === undefined ? (isCommand ? ": run a command" : ": go on") : ` ${label(nameOf(path), 20)}`;
+  const about = path === undefined ? `: ${deedOf(params.targets ?? [])}` : ` ${label(nameOf(path), 20)}`;
   return label(params.tool, 24) + about;
 }
 
@@ -105,9 +104,7 @@ export function pageOf(params: RequestPermissionParams): string[] {
   } else if (targets.length === 0) {
     page.push(`${plainLine(params.tool)} wants to act`);
   } else {
-    page.push(
-      `${plainLine(params.tool)} wants to ${targets.some((target) => target.kind === "command") ? "run a command" : "act"}`,
-    );
+    page.push(`${plainLine(params.tool)} wants to ${deedOf(targets)}`);
   }
   page.push("");
   for (const target of targets) {
@@ -134,6 +131,12 @@ export function pageOf(params: RequestPermissionParams): string[] {
 function unconfined(targets: readonly PermissionTarget[]): string | undefined {
   const isCommand = targets.some(({ kind, confinedBy }) => kind === "command" && !confinedBy);
   return isCommand ? "none: it has all of your rights" : undefined;
+}
+
+/** What is wanted of whatever is no change of a file, in a few words. */
+function deedOf(targets: readonly PermissionTarget[]): string {
+  const isThere = (kind: string) => targets.some((target) => target.kind === kind);
+  return isThere("command") ? "run a command" : isThere("url") ? "send a request" : "act";
 }
 
 /** What becomes of a file, in words. */

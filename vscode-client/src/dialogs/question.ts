@@ -79,7 +79,7 @@ export function pageOfQuestion(params: AskUserParams): string | undefined {
   }
   const options = params.options.flatMap((option) => [
     "",
-    `- ${plainLine(option.label)}`,
+    `• ${plainLine(option.label)}`,
     ...(option.description ? plainLines(option.description).map((line) => `    ${line}`) : []),
   ]);
   const covered = Math.min(COVERED_MOST, COVERED_LINES + 2 * params.options.length);
