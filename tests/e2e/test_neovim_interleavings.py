@@ -394,7 +394,9 @@ class History:
         if place == "open":
             texts = (self.before[self.path] or "", self.shown[self.path])
             known = answer.success and any(_shown(answer.output) in {text, text.removesuffix("\n")} for text in texts)
-            self._require(known or (self.path in self.odd and not answer.success), "Read shows something else", texts)
+            is_gone = not answer.success and self.before[self.path] is None and "no such file" in answer.error
+            is_odd = self.path in self.odd and not answer.success
+            self._require(known or is_gone or is_odd, "Read shows something else", texts)
             return
         if text is None:
             self._require(not answer.success or _shown(answer.output) == "", "Read shows what is not there", place)

@@ -1,8 +1,8 @@
-"""A real VS Code of npm packages, built once into the user's cache: ``python tests/vscode/editor_tree.py``.
+"""A real VS Code of npm packages, built once into the user's cache: ``python tests/vscode/editor_tree.py [--node]``.
 
 The editor is the package ``code-server``, which is VS Code with its own workbench, extension host and extensions,
 served to a browser. Its native parts are compiled here, for a Node of its own that is a package too. Only this script
-builds: tests that find no editor are skipped.
+builds: tests that find no editor are skipped. ``--node`` tells where its Node is.
 """
 
 from __future__ import annotations
@@ -138,4 +138,7 @@ def _run(command: list[str], folder: Path, work: Path | None = None) -> None:
 
 
 if __name__ == "__main__":
-    build()
+    if sys.argv[1:] == ["--node"]:
+        print(node(editor_tree()))
+    else:
+        build()

@@ -54,11 +54,11 @@ vscode.workspace.onDidSaveTextDocument((document) => {
 });
 R.isBusy = (autosaveMs) => {
   const now = Date.now();
-  if ([...R.saving.values()].some((since) => now - since < 1500)) return true;
+  if ([...R.saving.values()].some((since) => now - since < 5000)) return true;
   if (now - R.lastEvent < 60) return true;
   const files = vscode.workspace.textDocuments.filter((one) => one.uri.scheme === 'file' && !one.isClosed);
   const isDirty = files.some((one) => one.isDirty);
-  return autosaveMs > 0 && isDirty && now - R.lastEvent < autosaveMs + 700;
+  return autosaveMs > 0 && isDirty && now - R.lastEvent < autosaveMs + 2500;
 };
 R.take = () => {
   const shown = {};
@@ -101,6 +101,8 @@ class RecordedWindow:
         self.autosave_ms = 0
         self.typed = ""
         self.arrived = ""
+        self.reloaded: set[str] = set()
+        """Documents that were loaded anew since the last time, while they were open."""
         self._heard = 0
         self._texts: dict[str, _Event] = {}
         self._calls: list[Call] = []
@@ -129,6 +131,7 @@ class RecordedWindow:
         self.settle()
         wire = self.editor.js("return probe.recorder.take()")
         events = [_Event(**entry) for entry in wire["log"]]
+        self.reloaded = set()
         self.arrived = "".join("".join(event.typed) for event in events)
         return Taken(
             log=list(self._happenings(events, self._edits())),
@@ -166,6 +169,8 @@ class RecordedWindow:
         return call.answer()
 
     def _press(self, keys: Keys) -> None:
+        if keys.startswith("<C-Bslash>"):
+            return  # Neovim is told to look at the disk; VS Code does that by itself
         place = 0
         for found in _KEY.finditer(keys):
             self._type(keys[place : found.start()])
@@ -198,6 +203,7 @@ class RecordedWindow:
                     if plain(before.text) != text:
                         yield Happening("edit", event.path, text, plain(before.text))
                 elif event.disk is not None and plain(event.disk) == text:
+                    self.reloaded.add(event.path)
                     yield Happening("read", event.path, text)
             elif event.kind == "open":
                 yield Happening("read", event.path, text)

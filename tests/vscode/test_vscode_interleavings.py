@@ -23,8 +23,9 @@ from .recorder import RecordedWindow
 from .vscode_keys import VSCodeKeys
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
+    from ..e2e.neovim_recorder import Taken
     from ..e2e.neovim_wishes import Wish
     from .browser import Browser
     from .client_server import ClientServer
@@ -76,6 +77,13 @@ class VSCodeHistory(PluginHistory):
             self._look_at_disk()
             window.show(Path(self.path))
         self._judge([], {})
+
+    def _remember(self, taken: Taken, now: dict[str, str | None], outside: Iterable[str] = (), **more: Any) -> None:
+        # Of a reload VS Code tells that the text was changed. The server knows it for one by the disk, unless something
+        # else changed the document before; then it takes it for unsaved, and is in conflict with it until it is saved.
+        suspects = self.raced | set(outside)
+        super()._remember(taken, now, outside, **more)
+        self.raced |= suspects & self.recorded.reloaded
 
     def _judge(self, wishes: list[Wish], outside: dict[str, list[str | None]], **more: Any) -> None:
         super()._judge(wishes, outside, **more)

@@ -242,7 +242,12 @@ class Window:
 
     def see(self, selector: str, timeout_s: float = DEADLINE_S) -> str:
         """The text of what is on the screen, once it is there."""
-        found = self.do(lambda page: page.wait_for_selector(selector, timeout=timeout_s * 1000), timeout_s + 5)
+        try:
+            found = self.do(lambda page: page.wait_for_selector(selector, timeout=timeout_s * 1000), timeout_s + 5)
+        except Exception as error:
+            picture = self.server.home / "not-seen.png"
+            self.picture(picture)
+            raise AssertionError(f"{selector} is not on the screen; {picture} shows what is") from error
         return self.browser.run(found.inner_text)
 
     def sees(self, selector: str) -> bool:
