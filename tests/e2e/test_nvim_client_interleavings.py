@@ -70,9 +70,17 @@ class PluginHistory(History):
     def _require(self, holds: object, what: str, more: object) -> None:
         if not holds and what == "a buffer changed by itself" and isinstance(more, Story):
             reloaded = more.edits[0].before if more.edits else None
-            written = [text for wish in more.wishes if wish.tool == "Write" for text in wish.results(None)]
-            holds = more.is_loaded and reloaded in {None, more.disk_before, *written}
+            holds = more.is_loaded and reloaded in {None, more.disk_before, *_put_on_disk(more)}
         super()._require(holds, what, more)
+
+
+def _put_on_disk(story: Story) -> Iterator[str]:
+    """What calls may have written beside the editor, in the moment in which a reload closes a document, or before."""
+    for wish in story.wishes:
+        if wish.tool == "Write":
+            yield from wish.results(None)
+        elif wish.tool == "Edit" and wish.said == "done" and wish.answer and "Written to disk." in wish.answer.output:
+            yield from wish.results(story.disk_before)
 
 
 @pytest.fixture(scope="module")
