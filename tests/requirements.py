@@ -13,18 +13,11 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parent
 CONTRACT = TESTS.parent / "docs" / "contract.md"
 
-BRIDGE = "A server to trust: the bridge complete"
-NEOVIM = "Neovim integration"
-VSCODE = "VS Code extension"
 LATER = "no issue asks for it yet; the seam is left"
 
 OPEN: dict[str, str] = {
     "X3": LATER,
     "X8": LATER,
-    "B1": BRIDGE,
-    "B2": BRIDGE,
-    "B3": BRIDGE,
-    "B4": VSCODE,
     "B5": LATER,
     "B6": LATER,
 }
@@ -35,7 +28,7 @@ The list only shrinks.
 
 PROVEN_BY: dict[str, tuple[str, ...]] = {
     "T1": ("unit/test_function_tool.py", "unit/test_neutral_entry.py"),
-    "T2": ("unit/test_assembled_sets.py", "unit/test_function_tool.py"),
+    "T2": ("unit/test_assembled_sets.py", "unit/test_function_tool.py", "vscode/test_vscode_agent.py"),
     "T3": (
         "unit/test_ask_user_question.py",
         "unit/test_delete_tool.py",
@@ -47,6 +40,8 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_shell_tool.py",
         "unit/test_task_tools.py",
         "unit/test_tool_search.py",
+        "unit/test_vscode_language_model_tools.py",
+        "vscode/test_vscode_views.py",
     ),
     "T4": (
         "sandbox/test_sandbox_file_tools.py",
@@ -147,6 +142,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_shell_pipeline.py",
         "unit/test_task_tools.py",
         "unit/test_tool_search.py",
+        "unit/test_unseen.py",
         "unit/test_web_fetch.py",
     ),
     "T9": (
@@ -331,6 +327,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_paths.py",
         "unit/test_text_places.py",
         "unit/test_write_tool.py",
+        "vscode/test_vscode_odd_documents.py",
     ),
     "F5": (
         "e2e/test_bridge_files.py",
@@ -411,11 +408,16 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "e2e/test_nvim_client_interleavings.py",
         "editor_suite/test_editor_suite.py",
         "unit/test_delete_editors.py",
+        "unit/test_document_identity.py",
         "unit/test_file_pipeline.py",
         "unit/test_interrupted_calls.py",
         "unit/test_lsp_editor_documents.py",
         "unit/test_text_places.py",
         "unit/test_truth_of_tools.py",
+        "vscode/test_vscode_agent.py",
+        "vscode/test_vscode_dialogs.py",
+        "vscode/test_vscode_documents.py",
+        "vscode/test_vscode_interleavings.py",
     ),
     "E2": (
         "e2e/test_bridge_dialogs.py",
@@ -472,6 +474,9 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_rules_hide.py",
         "unit/test_shell_documents.py",
         "unit/test_truth_of_tools.py",
+        "unit/test_unsynchronized_documents.py",
+        "vscode/test_vscode_agent.py",
+        "vscode/test_vscode_documents.py",
     ),
     "E6": (
         "e2e/test_bridge_documents.py",
@@ -492,6 +497,8 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_lsp_editor_neovim.py",
         "unit/test_messages.py",
         "unit/test_truth_machine.py",
+        "vscode/test_vscode_documents.py",
+        "vscode/test_vscode_folders.py",
     ),
     "E7": (
         "e2e/test_bridge_cancel.py",
@@ -523,6 +530,8 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_moving_edits.py",
         "unit/test_text_places.py",
         "unit/test_truth_machine.py",
+        "vscode/test_vscode_documents.py",
+        "vscode/test_vscode_interleavings.py",
     ),
     "E8": (
         "e2e/test_bridge_editors.py",
@@ -546,6 +555,10 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_text_places.py",
         "unit/test_text_positions.py",
         "unit/test_truth_machine.py",
+        "vscode/test_vscode_agent.py",
+        "vscode/test_vscode_documents.py",
+        "vscode/test_vscode_interleavings.py",
+        "vscode/test_vscode_odd_documents.py",
     ),
     "E9": (
         "e2e/test_bridge_interrupted.py",
@@ -556,6 +569,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "e2e/test_stranger.py",
         "editor_suite/test_editor_suite_answers.py",
         "editor_suite/test_editor_suite_rich.py",
+        "unit/test_autosave_told.py",
         "unit/test_client_facts.py",
         "unit/test_hostile_editor.py",
         "unit/test_interrupted_calls.py",
@@ -565,6 +579,10 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_shell_documents.py",
         "unit/test_truth_machine.py",
         "unit/test_truth_of_tools.py",
+        "vscode/test_vscode_agent.py",
+        "vscode/test_vscode_documents.py",
+        "vscode/test_vscode_interleavings.py",
+        "vscode/test_vscode_odd_documents.py",
     ),
     "E10": (
         "e2e/test_bridge_interrupted.py",
@@ -572,16 +590,24 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "e2e/test_nvim_client_documents.py",
         "e2e/test_nvim_client_interleavings.py",
         "e2e/test_stranger.py",
+        "editor_suite/test_editor_suite.py",
         "editor_suite/test_editor_suite_answers.py",
         "editor_suite/test_editor_suite_rich.py",
         "unit/test_client_facts.py",
         "unit/test_interrupted_calls.py",
+        "unit/test_lsp_editor_documents.py",
         "unit/test_lsp_editor_rich.py",
         "unit/test_memory_editor_files.py",
         "unit/test_memory_rich.py",
         "unit/test_retrieval_repo_map.py",
         "unit/test_truth_machine.py",
         "unit/test_truth_of_tools.py",
+        "unit/test_unsynchronized_documents.py",
+        "vscode/test_vscode_agent.py",
+        "vscode/test_vscode_documents.py",
+        "vscode/test_vscode_folders.py",
+        "vscode/test_vscode_interleavings.py",
+        "vscode/test_vscode_odd_documents.py",
     ),
     "E11": (
         "e2e/test_bridge_interrupted.py",
@@ -602,6 +628,10 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_truth_machine.py",
         "unit/test_truth_of_tools.py",
         "unit/test_truth_table.py",
+        "vscode/test_vscode_documents.py",
+        "vscode/test_vscode_interleavings.py",
+        "vscode/test_vscode_odd_documents.py",
+        "vscode/test_vscode_server_life.py",
     ),
     "E12": (
         "e2e/test_bridge_files.py",
@@ -627,6 +657,8 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_text_places.py",
         "unit/test_truth_machine.py",
         "unit/test_turns.py",
+        "vscode/test_vscode_documents.py",
+        "vscode/test_vscode_interleavings.py",
     ),
     "S1": (
         "e2e/test_shell_e2e.py",
@@ -821,6 +853,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_ask_user_question.py",
         "unit/test_dialogs.py",
         "unit/test_observations_recorded.py",
+        "vscode/test_vscode_dialogs.py",
     ),
     "W4": ("unit/test_deferred_in_sessions.py", "unit/test_tool_search.py"),
     "W5": (
@@ -912,6 +945,10 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_tool_search.py",
         "unit/test_web_fetch.py",
         "unit/test_web_search.py",
+        "vscode/test_vscode_agent.py",
+        "vscode/test_vscode_dialogs.py",
+        "vscode/test_vscode_from_nothing.py",
+        "vscode/test_vscode_server_life.py",
     ),
     "X5": (
         "e2e/test_editor_settings.py",
@@ -980,6 +1017,7 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_deferred_in_sessions.py",
         "unit/test_doctor_transports.py",
         "unit/test_protocol_document.py",
+        "unit/test_session_first_calls.py",
     ),
     "B2": (
         "e2e/test_bridge_cancel.py",
@@ -1014,6 +1052,10 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_session_sandbox.py",
         "unit/test_shell_tool.py",
         "unit/test_web_progress.py",
+        "vscode/test_vscode_agent.py",
+        "vscode/test_vscode_dialogs.py",
+        "vscode/test_vscode_folders.py",
+        "vscode/test_vscode_server_life.py",
     ),
     "B3": (
         "e2e/test_bridge_cancel.py",
@@ -1053,9 +1095,14 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_messages.py",
         "unit/test_parent_process.py",
         "unit/test_preload.py",
+        "unit/test_saves.py",
+        "unit/test_session_first_calls.py",
         "unit/test_session_folders.py",
         "unit/test_shell_tool.py",
         "unit/test_text_places.py",
+        "unit/test_unseen.py",
+        "unit/test_unsynchronized_documents.py",
+        "vscode/test_vscode_server_life.py",
     ),
     "B4": (
         "e2e/test_bridge_editors.py",
@@ -1075,9 +1122,22 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "e2e/test_nvim_client_documents.py",
         "e2e/test_nvim_client_help.py",
         "e2e/test_nvim_client_interleavings.py",
+        "unit/test_vscode_client_protocol.py",
+        "unit/test_vscode_language_model_tools.py",
+        "vscode/test_vscode_agent.py",
+        "vscode/test_vscode_dialogs.py",
+        "vscode/test_vscode_documents.py",
+        "vscode/test_vscode_folders.py",
+        "vscode/test_vscode_from_nothing.py",
+        "vscode/test_vscode_interleavings.py",
+        "vscode/test_vscode_odd_documents.py",
+        "vscode/test_vscode_server_life.py",
+        "vscode/test_vscode_size.py",
+        "vscode/test_vscode_views.py",
     ),
     "B7": (
         "e2e/test_bridge_commands.py",
+        "e2e/test_bridge_logs.py",
         "e2e/test_editor_settings.py",
         "e2e/test_headless_workspace.py",
         "e2e/test_log_command.py",
@@ -1096,7 +1156,10 @@ PROVEN_BY: dict[str, tuple[str, ...]] = {
         "unit/test_rules_grammar.py",
         "unit/test_rules_paths.py",
         "unit/test_session_folders.py",
+        "unit/test_vscode_client_protocol.py",
         "unit/test_workspace_tightening.py",
+        "vscode/test_vscode_from_nothing.py",
+        "vscode/test_vscode_server_life.py",
     ),
 }
 """Line -> test files (below tests/) that hold a test marked with it."""
@@ -1406,12 +1469,13 @@ CASES: dict[str, tuple[str, ...]] = {
         "e2e/test_bridge_cancel_tools.py::test_what_is_at_work_stops_and_says_so",
         "e2e/test_bridge_cancel_tools.py::test_whenever_a_call_is_cancelled_its_answer_the_log_and_the_disk_agree",
     ),
+    "a document too large for the editor's extension: its copy cannot be seen, and that is told": (
+        "vscode/test_vscode_odd_documents.py::test_a_file_that_is_too_large_to_be_told_is_refused_while_it_is_unsaved",
+    ),
 }
 """Cases from the field, by a short name -> tests as ``file::name``."""
 
-OPEN_CASES: dict[str, str] = {
-    "a document too large for the editor's extension: its copy cannot be seen, and that is told": VSCODE,
-}
+OPEN_CASES: dict[str, str] = {}
 """Cases of what is not built yet, with the issue that builds it."""
 
 
