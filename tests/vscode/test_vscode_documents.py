@@ -153,3 +153,23 @@ def test_edits_at_the_same_time_are_all_made(window: ClientWindow, folder: Path)
     ]
     assert all(call.answer().success for call in calls)
     assert window.text(file) == "".join(f"[{number}]\n" for number in range(8))
+
+
+@pytest.mark.contract("E11")
+def test_a_conflict_is_over_once_the_user_reverts_and_types_on(window: ClientWindow, folder: Path) -> None:
+    file = opened(window, folder)
+    window.press("Control+End")
+    window.type("typed")
+    window.wait_for_text(file, "one\ntwo\nthree\ntyped")
+    file.write_text("one\ntwo\nfrom outside\n")
+    assert "conflict" in window.edit(file, "two", "TWO").error
+    window.command("workbench.action.files.revert")
+    window.wait_for_text(file, "one\ntwo\nfrom outside\n")
+    window.focus(file)
+    window.press("Control+End")
+    window.type("again")
+    window.wait_for_text(file, "one\ntwo\nfrom outside\nagain")
+    answer = window.edit(file, "two", "TWO")
+    assert answer.success, answer
+    assert window.text(file) == "one\nTWO\nfrom outside\nagain"
+    assert file.read_text() == "one\ntwo\nfrom outside\n"

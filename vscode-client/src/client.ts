@@ -6,6 +6,7 @@ import {
   type ClientCapabilities,
   CloseAction,
   DidChangeTextDocumentNotification,
+  DidSaveTextDocumentNotification,
   type DynamicFeature,
   ErrorAction,
   type LanguageClientOptions,
@@ -89,11 +90,13 @@ export async function startSession(
 
 class OpenbufferClient extends LanguageClient {
   constructor(process: ServerProcess, context: ClientContext, inbox: Inbox) {
-    const documents = new SyncedDocuments((uri, version, text) =>
-      this.sendNotification(DidChangeTextDocumentNotification.type, {
-        textDocument: { uri, version },
-        contentChanges: [{ text }],
-      }),
+    const documents = new SyncedDocuments(
+      (uri, version, text) =>
+        this.sendNotification(DidChangeTextDocumentNotification.type, {
+          textDocument: { uri, version },
+          contentChanges: [{ text }],
+        }),
+      (uri) => this.sendNotification(DidSaveTextDocumentNotification.type, { textDocument: { uri } }),
     );
     // Streams and not the process, whose errors would be written a second time.
     const streams = { reader: process.child.stdout, writer: process.child.stdin };

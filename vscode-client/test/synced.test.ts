@@ -9,6 +9,9 @@ function made(onDisk?: string) {
     async (uri, version, text) => {
       sent.push(["change", uri, version, text]);
     },
+    async (uri) => {
+      sent.push(["saved", uri]);
+    },
     () => onDisk,
   );
   const next = async (document: TextDocument) => {
@@ -121,5 +124,26 @@ describe("what the server is told of a saved document", () => {
     const plain = [["open", "file:///a", 4, "abcd", "plaintext"]];
     expect(await typedOn("abcd")).toEqual(plain);
     expect(await typedOn("of somebody else")).toEqual(plain);
+  });
+});
+
+describe("what the server is told of a changed document", () => {
+  const changedTo = async (text: string, isDirty: boolean, onDisk: string) => {
+    const { sent, synced } = made(onDisk);
+    await synced.middleware.didOpen(document("a", false), async () => {});
+    const event = { document: document(text, isDirty, 2), contentChanges: [] } as unknown as TextDocumentChangeEvent;
+    await synced.middleware.didChange(event, async () => {
+      sent.push("changed");
+    });
+    return sent;
+  };
+
+  it("is that it is the file's where it was reverted or loaded anew", async () => {
+    expect(await changedTo("of the file", false, "of the file")).toEqual(["changed", ["saved", "file:///a"]]);
+  });
+
+  it("is the change alone where somebody typed", async () => {
+    expect(await changedTo("typed first", false, "of the file")).toEqual(["changed"]);
+    expect(await changedTo("of the file", true, "of the file")).toEqual(["changed"]);
   });
 });

@@ -9,6 +9,7 @@ export const SCHEMES = ["file"];
 const READ_AT_OPENING_MAX_BYTES = 16 * 1024 * 1024;
 const WHILE_SAVED_MAX_CHARS = 1024 * 1024;
 const WHILE_SAVED_MAX_TEXTS = 100;
+const LOOKED_AT_MAX_CHARS = 1024 * 1024;
 /** Longer takes only what failed, of which nothing is told. */
 const SAVING_MAX_MS = 1_000;
 const LOOK_AGAIN_MS = 10;
@@ -17,6 +18,9 @@ type Next<T> = (value: T) => Promise<void>;
 
 /** Sends a change of the whole text. */
 export type SendText = (uri: string, version: number, text: string) => Promise<void>;
+
+/** Sends that the text is the file's, without the text. */
+export type SendSaved = (uri: string) => Promise<void>;
 
 /** A document that the editor saves: its texts since that began; those of long ones are not kept. */
 interface Saving {
@@ -32,6 +36,7 @@ export class SyncedDocuments {
 
   constructor(
     private readonly sendText: SendText,
+    private readonly sendSaved: SendSaved,
     private readonly readOnDisk = onDisk,
   ) {}
 
@@ -86,7 +91,9 @@ export class SyncedDocuments {
           this.#saving.delete(uri); // it failed, or takes forever
         }
       }
-      await next(event);
+      const changed = next(event);
+      // A revert, or a reload because the file had changed. LSP knows it as a change like any other.
+      await Promise.all([changed, ...(this.#isOfDisk(event.document) ? [this.sendSaved(uri)] : [])]);
       if (this.#documents.get(uri) === event.document) {
         this.#sent(uri, version);
       }
@@ -114,6 +121,16 @@ export class SyncedDocuments {
       await next(document);
     },
   };
+
+  /** Whether the text was loaded from disk right now, or is again what it was there. */
+  #isOfDisk(document: TextDocument): boolean {
+    // What is typed first is not counted as modified yet: so the file is looked at.
+    if (document.isDirty) {
+      return false;
+    }
+    const text = document.getText();
+    return text.length <= LOOKED_AT_MAX_CHARS && text === this.readOnDisk(document);
+  }
 
   #sent(uri: string, version: number): void {
     this.#versions.set(uri, Math.max(version, this.#versions.get(uri) ?? 0));
