@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.vscode, pytest.mark.contract("B2", "B4", "X4")]
 
 ASKING = '[permissions]\ndefault = { FILE_WRITE = "ask", SHELL = "ask" }\n'
 BUTTON = ".editor-actions .action-label[aria-label^='{}']"
-TOAST = ".notifications-toasts .notification-list-item:has-text('{}')"
+NOTIFICATION = ".notifications-center .notification-list-item:has-text('{}')"
 
 
 @pytest.fixture
@@ -125,11 +125,13 @@ def test_a_reason_for_the_denial_is_told(window: ClientWindow, file: Path) -> No
 
 def test_the_change_is_answered_from_the_notification_too(window: ClientWindow, file: Path) -> None:
     call = asked(window, file)
-    window.see(TOAST.format("Edit a.txt"))
-    window.click(TOAST.format("Edit a.txt") + " a:has-text('Allow once')")
+    window.command("notifications.showList")  # a toast goes there by itself after a while
+    window.see(NOTIFICATION.format("Edit a.txt"))
+    window.click(NOTIFICATION.format("Edit a.txt") + " a:has-text('Allow once')")
     assert call.answer().success
     window.wait_for_text(file, "one\nTWO\nthree\ntyped")
-    window.gone(TOAST.format("Edit a.txt"))
+    window.gone(NOTIFICATION.format("Edit a.txt"))
+    window.command("notifications.hideList")
 
 
 def test_closing_the_diff_is_no_yes(window: ClientWindow, file: Path) -> None:

@@ -109,6 +109,8 @@ def recorded(server: ClientServer, browser: Browser) -> Iterator[Callable[[], Re
 
     yield window, started
     for one in started:
+        one.editor.configure("files.autoSave", "off")
+        one.editor.configure("files.autoSaveDelay", None)
         one.editor.close()
 
 
