@@ -15,11 +15,10 @@ import type { Editor, OpenDocument } from "./editor";
 import type { Edit } from "./edits";
 import type { SyncedDocuments } from "./synced";
 
-const HALVES = /[\ud800-\udfff]/;
-
 /**
- * VS Code cuts replacements into smaller ones, in the midst of characters of two UTF-16 units too, which are lost by that.
- * What has a label is made as it is.
+ * VS Code cuts replacements into smaller ones, in the midst of characters of two UTF-16 units too, which are lost by that;
+ * and the server, whose edits are small already, sees states of the text that are neither before nor after. What has a
+ * label is made as it is.
  */
 const AS_IT_IS = { label: "openbuffer", needsConfirmation: false };
 
@@ -63,7 +62,7 @@ export class VscodeEditor implements Editor {
       edits.map(({ range: { start, end }, newText }): [TextEdit, WorkspaceEditEntryMetadata | undefined] => {
         const range = new Range(start.line, start.character, end.line, end.character);
         const edit = TextEdit.replace(range, newText);
-        return HALVES.test(newText) && HALVES.test(of(document).getText(range)) ? [edit, AS_IT_IS] : [edit, undefined];
+        return [edit, AS_IT_IS];
       }),
     );
     return workspace.applyEdit(change);
