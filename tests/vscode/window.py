@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 DEADLINE_S = 30.0
 """Any single answer; a deadline that passes is a failure, so it is generous for a busy machine."""
-START_S = 90.0
+START_S = 150.0
 
 _CLOSE_EDITORS = """
 for (const document of vscode.workspace.textDocuments) {
