@@ -115,7 +115,7 @@ class World:
     async def run(self) -> Ending:
         """Call the tool, and let it happen."""
         await self.begin()
-        before = _held_resources()
+        before = _held_resources(self.base)
         self._runs = True
         self.task = asyncio.create_task(self._call())
         prompts = asyncio.create_task(self._answer_prompts())
@@ -321,16 +321,16 @@ class World:
         """Only while the document shows nothing but what the disk held before, and the disk has moved on from it."""
         return self.access is None or (buffer.text in self.seen.disk and self.seen.disk[-1] != buffer.text)
 
-    async def _judge_resources(self, before: tuple[int, set[Any]]) -> None:
+    async def _judge_resources(self, before: tuple[list[str], set[Any]]) -> None:
         fault = self.faults.append
         for _ in range(4000):  # the adapter's own reads, which no call waits for, may take a moment
-            descriptors, tasks = _held_resources()
-            if descriptors <= before[0]:
+            files, tasks = _held_resources(self.base)
+            if len(files) <= len(before[0]):
                 break
             await asyncio.sleep(0.005)
-        descriptors, tasks = _held_resources()
-        if descriptors > before[0]:
-            fault(f"{descriptors - before[0]} file descriptors were left open")
+        files, tasks = _held_resources(self.base)
+        if len(files) > len(before[0]):
+            fault(f"file descriptors were left open: {files}, where before there were {before[0]}")
         await asyncio.sleep(0)
         left = [task for task in tasks - before[1] if task is not asyncio.current_task() and not task.done()]
         if left:
@@ -358,11 +358,10 @@ async def _quietly(call: Any) -> Any:
         return await call
 
 
-def _held_resources() -> tuple[int, set[Any]]:
-    """Open files and directories, and tasks; pipes and sockets may be those of other tests' processes in this one."""
+def _held_resources(world: Path) -> tuple[list[str], set[Any]]:
+    """Open files and directories of this world, and tasks; others may be those of other tests in this process."""
     links = (_link_of(descriptor) for descriptor in os.listdir("/proc/self/fd"))
-    files = [link for link in links if link.startswith("/") and not link.startswith(("/dev/", "/proc/"))]
-    return len(files), asyncio.all_tasks()
+    return [link for link in links if link.startswith(f"{world}/")], asyncio.all_tasks()
 
 
 def _link_of(descriptor: str) -> str:

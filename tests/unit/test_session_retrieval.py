@@ -52,7 +52,8 @@ async def test_what_the_users_rules_deny_is_not_in_the_map(root: Path, tmp_path:
     assert result.invocation is not None
     assert "shop.py:\n1 class Cart" in result.invocation.output
     assert "secret" not in result.invocation.output
-    assert "CartKey" not in result.invocation.output
+    assert "class CartKey" not in result.invocation.output
+    assert "identifiers that nothing defines or uses: CartKey" in result.invocation.output, "as if it were nowhere"
 
 
 @pytest.mark.contract("W5", "T11")
