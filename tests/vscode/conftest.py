@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import shutil
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,7 +18,6 @@ from .client_window import ClientWindow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 _numbers = itertools.count(1)
 
@@ -52,14 +53,18 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClientServer]:
-    """The editor, with the extension."""
-    server = ClientServer(tmp_path_factory.mktemp("vscode"))
-    server.start()
-    yield server
-    server.stop()
-    assert not server.left_behind
-    assert not server.processes()
+def server() -> Iterator[ClientServer]:
+    """The editor, with the extension.
+
+    Its directory has a short name: what the extension shows on one line, such as a rule, depends on how long it is.
+    """
+    with tempfile.TemporaryDirectory(prefix="vs-", ignore_cleanup_errors=True) as home:
+        server = ClientServer(Path(home).resolve())
+        server.start()
+        yield server
+        server.stop()
+        assert not server.left_behind
+        assert not server.processes()
 
 
 @pytest.fixture(scope="module")
@@ -78,5 +83,6 @@ def folder(window: ClientWindow) -> Iterator[Path]:
     """A folder of the test's own in the workspace; nothing stays open."""
     folder = window.place / f"test{next(_numbers)}"
     folder.mkdir()
+    window.dismiss()
     yield folder
     window.close_editors()

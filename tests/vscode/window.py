@@ -237,6 +237,12 @@ class Window:
         for key in keys:
             self.do(lambda page, key=key: page.keyboard.press(key))
 
+    def dismiss(self) -> None:
+        """Close what a test before left in the way of all others."""
+        for _ in range(3):
+            if self.sees(".monaco-dialog-box") or self.sees(".quick-input-widget"):
+                self.press("Escape")
+
     def click(self, selector: str) -> None:
         self.do(lambda page: page.click(selector, timeout=DEADLINE_S * 1000))
 
