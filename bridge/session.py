@@ -67,6 +67,7 @@ class Session:
         self._saves = saves
         self._settled = settled
         self._assembling = assembling
+        self._waiting = 0
         self._client: LspClient | None = None
         self._disk = FolderDisk()
 
@@ -127,9 +128,14 @@ class Session:
         """
         if self._settled is not None:
             await self._settled()
-        if self._assembling is not None and not self._tools.are_assembled:
-            async with self._assembling:
-                await checkpoint()
+        if self._assembling is not None and (self._waiting or not self._tools.are_assembled):
+            self._waiting += 1  # who comes while others wait goes behind them
+            try:
+                async with self._assembling:
+                    if not self._tools.are_assembled:
+                        await checkpoint()
+            finally:
+                self._waiting -= 1
 
     def tools(self) -> Sequence[FunctionTool]:
         """The tools there are now; none without a workspace folder."""

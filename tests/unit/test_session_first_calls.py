@@ -61,3 +61,26 @@ async def test_one_session_in_a_turn_of_the_loop_assembles_its_tools(tmp_path: P
         counting.cancel_scope.cancel()
     assert len(assembled_in) == SESSIONS
     assert len(set(assembled_in)) == SESSIONS
+
+
+@pytest.mark.contract("B1")
+async def test_first_calls_of_a_session_keep_their_order(tmp_path: Path) -> None:
+    session = Session(
+        create_executor=lambda _roots, _editor: NoTools(),  # type: ignore[arg-type, return-value]
+        create_client=lambda _facts: None,  # type: ignore[arg-type, return-value]
+        send_progress=print,
+        assembling=anyio.Lock(),
+    )
+    session.begin(ClientFacts(roots=(str(tmp_path),)))
+    answered: list[int] = []
+
+    async def ask(number: int) -> None:
+        await list_tools(session, {})
+        answered.append(number)
+
+    async with anyio.create_task_group() as calls:
+        for number in range(20):
+            calls.start_soon(ask, number)
+            if number % 3 == 0:
+                await asyncio.sleep(0)
+    assert answered == list(range(20))
