@@ -12,18 +12,33 @@ from ..limits import PARENT_POLL_S
 
 async def process_ended(process_id: int) -> None:
     """Return when this process has ended, at once if there is none."""
-    if hasattr(os, "pidfd_open"):
-        try:
-            descriptor = os.pidfd_open(process_id)
-        except (ProcessLookupError, OverflowError):
-            return
-        except OSError:
-            pass  # an old kernel, or one that does not let us: look now and then
-        else:
-            await _readable(descriptor)
-            return
+    try:
+        descriptor = process_descriptor(process_id)
+    except ProcessLookupError:
+        return
+    if descriptor is not None:
+        await _readable(descriptor)
+        return
     while _exists(process_id):  # noqa: ASYNC110  no event tells of another process's end here
         await anyio.sleep(PARENT_POLL_S)
+
+
+def process_descriptor(process_id: int) -> int | None:
+    """A descriptor that becomes readable with the end of this process; None where the system gives none.
+
+    Raises:
+        ProcessLookupError: there is no such process.
+    """
+    if not hasattr(os, "pidfd_open"):
+        return None
+    try:
+        return os.pidfd_open(process_id)
+    except OverflowError:
+        raise ProcessLookupError from None
+    except ProcessLookupError:
+        raise
+    except OSError:  # an old kernel, or one that does not let us
+        return None
 
 
 async def _readable(descriptor: int) -> None:

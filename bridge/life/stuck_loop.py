@@ -12,6 +12,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from ..limits import BUSY_LOOP_S, STUCK_LOOP_S
+from .parent import process_descriptor
 
 if TYPE_CHECKING:
     import asyncio
@@ -68,10 +69,10 @@ def input_ended(descriptor: int) -> None:
 def process_gone(process_id: int) -> None:
     """Return when this process has ended; where the system cannot tell of that, nothing is waited for without end."""
     try:
-        descriptor = os.pidfd_open(process_id)
-    except (ProcessLookupError, OverflowError):
+        descriptor = process_descriptor(process_id)
+    except ProcessLookupError:
         return
-    except (AttributeError, OSError):
+    if descriptor is None:
         threading.Event().wait()
         return
     try:

@@ -296,9 +296,9 @@ class _RepoMap:
             notes.append("whatever has no word of the query in its name: try other words, or search the files' text")
         missing = [each for each in query.identifiers if not self._knows(each)]
         if missing:
-            notes.append(f"identifiers that nothing defines or uses: {_first_of(missing)}")
+            notes.append(f"identifiers that nothing defines or uses: {_names(missing)}")
         if unknown:
-            notes.append(f"active files that are not among the indexed ones: {_first_of(unknown)}")
+            notes.append(f"active files that are not among the indexed ones: {_names(unknown)}")
         return notes
 
     def _knows(self, identifier: str) -> bool:
@@ -355,12 +355,14 @@ def _prefix(root: str, roots: Sequence[str]) -> str:
     return "" if root == roots[0] else f"{root.rstrip('/')}/"
 
 
-def _first_of(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMED_MAX} more" if len(names) > _NAMED_MAX else ""
-    return ", ".join(map(printable, names[:_NAMED_MAX])) + more
+def _names(names: Sequence[str]) -> str:
+    return _first_of(map(printable, names), len(names))
 
 
 def _named(troubled: Mapping[str, str]) -> str:
-    first = sorted(troubled)[:_NAMED_MAX]
-    more = f" and {len(troubled) - _NAMED_MAX} more" if len(troubled) > _NAMED_MAX else ""
-    return ", ".join(f"{printable(path)} ({troubled[path]})" for path in first) + more
+    return _first_of((f"{printable(path)} ({troubled[path]})" for path in sorted(troubled)), len(troubled))
+
+
+def _first_of(shown: Iterable[str], count: int) -> str:
+    more = f" and {count - _NAMED_MAX} more" if count > _NAMED_MAX else ""
+    return ", ".join(islice(shown, _NAMED_MAX)) + more
