@@ -62,8 +62,7 @@ def file(window: ClientWindow, folder: Path) -> Path:
     file = folder / "a.txt"
     file.write_text("one\ntwo\nthree\n")
     window.show(file)
-    window.press("Control+End")
-    window.type("typed_by_hand")
+    window.type_at_end("typed_by_hand")
     window.wait_for_text(file, "one\ntwo\nthree\ntyped_by_hand")
     return file
 
@@ -116,8 +115,7 @@ def test_an_edit_of_the_agent_waits_for_the_user_and_lands_in_the_document(windo
     assert "Edited" in told
     window.wait_for_text(file, "one\nTWO\nthree\ntyped_by_hand")
     assert file.read_text() == "one\ntwo\nthree\n"
-    window.focus(file)
-    window.press("Control+z")
+    window.undo(file)
     window.wait_for_text(file, "one\ntwo\nthree\ntyped_by_hand")
 
 

@@ -37,8 +37,7 @@ def file(window: ClientWindow, folder: Path, asks: None) -> Path:
     file = folder / "a.txt"
     file.write_text("one\ntwo\nthree\n")
     window.show(file)
-    window.press("Control+End")
-    window.type("typed")
+    window.type_at_end("typed")
     window.wait_for_text(file, "one\ntwo\nthree\ntyped")
     return file
 
@@ -97,8 +96,7 @@ def test_a_change_is_shown_in_the_diff_editor_and_made_once_it_is_allowed(window
     assert window.text(file) == "one\nTWO\nthree\ntyped"
     assert file.read_text() == "one\ntwo\nthree\n"
     no_dialog(window)
-    window.focus(file)
-    window.press("Control+z")
+    window.undo(file)
     window.wait_for_text(file, "one\ntwo\nthree\ntyped")
 
 

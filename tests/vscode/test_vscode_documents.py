@@ -24,8 +24,7 @@ def opened(window: ClientWindow, folder: Path, text: str = "one\ntwo\nthree\n", 
 @pytest.mark.contract("E1", "E6", "E10")
 def test_read_shows_what_was_typed_and_not_saved(window: ClientWindow, folder: Path) -> None:
     file = opened(window, folder)
-    window.press("Control+End")
-    window.type("typed_é😋")
+    window.type_at_end("typed_é😋")
     answer = window.read(file)
     assert answer.success
     assert "typed_é😋" in answer.output
@@ -38,15 +37,13 @@ def test_an_edit_over_unsaved_text_lands_in_the_editor_and_one_undo_takes_it_bac
     window: ClientWindow, folder: Path
 ) -> None:
     file = opened(window, folder)
-    window.press("Control+End")
-    window.type("typed")
+    window.type_at_end("typed")
     window.wait_for_text(file, "one\ntwo\nthree\ntyped")
     assert window.edit(file, "two", "TWO\n2").success
     window.wait_for_text(file, "one\nTWO\n2\nthree\ntyped")
     assert window.is_dirty(file)
     assert file.read_text() == "one\ntwo\nthree\n"
-    window.focus(file)
-    window.press("Control+z")
+    window.undo(file)
     window.wait_for_text(file, "one\ntwo\nthree\ntyped")
 
 
@@ -70,8 +67,7 @@ def test_characters_beyond_the_first_plane_are_whole_after_an_edit_that_the_edit
     assert answer.success, answer
     assert window.text(file) == content
     assert file.read_text() == content
-    window.focus(file)
-    window.press("Control+z")
+    window.undo(file)
     window.wait_for_text(file, "u4~😋\t<u2~👩‍💻.e\nk0~日u2~👩‍💻.e\nu3~u2~👩‍💻.e")
 
 
@@ -80,8 +76,7 @@ def test_typing_on_while_a_document_is_saved_brings_it_in_no_conflict(window: Cl
     file = opened(window, folder)
     typed = ""
     for number in range(6):
-        window.press("Control+End")
-        window.type(f"before{number}")
+        window.type_at_end(f"before{number}")
         window.press("Control+s")
         window.type(f"after{number}")
         typed += f"before{number}after{number}"
@@ -94,8 +89,7 @@ def test_typing_on_while_a_document_is_saved_brings_it_in_no_conflict(window: Cl
 @pytest.mark.contract("E5")
 def test_grep_searches_the_disk_and_names_what_is_unsaved(window: ClientWindow, folder: Path) -> None:
     file = opened(window, folder)
-    window.press("Control+End")
-    window.type("typed_by_hand")
+    window.type_at_end("typed_by_hand")
     window.wait_for_text(file, "one\ntwo\nthree\ntyped_by_hand")
     answer = window.call("Grep", pattern="two|typed", path=str(folder), outputMode="content")
     assert answer.success
@@ -158,16 +152,14 @@ def test_edits_at_the_same_time_are_all_made(window: ClientWindow, folder: Path)
 @pytest.mark.contract("E11")
 def test_a_conflict_is_over_once_the_user_reverts_and_types_on(window: ClientWindow, folder: Path) -> None:
     file = opened(window, folder)
-    window.press("Control+End")
-    window.type("typed")
+    window.type_at_end("typed")
     window.wait_for_text(file, "one\ntwo\nthree\ntyped")
     file.write_text("one\ntwo\nfrom outside\n")
     assert "conflict" in window.edit(file, "two", "TWO").error
     window.command("workbench.action.files.revert")
     window.wait_for_text(file, "one\ntwo\nfrom outside\n")
     window.focus(file)
-    window.press("Control+End")
-    window.type("again")
+    window.type_at_end("again")
     window.wait_for_text(file, "one\ntwo\nfrom outside\nagain")
     answer = window.edit(file, "two", "TWO")
     assert answer.success, answer

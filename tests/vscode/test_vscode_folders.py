@@ -57,8 +57,7 @@ def test_unsaved_documents_of_every_folder_are_read_and_changed(folders: ClientW
     for name in ("one", "two"):
         file = home / name / "a.txt"
         folders.show(file)
-        folders.press("Control+End")
-        folders.type(f"typed {name}")
+        folders.type_at_end(f"typed {name}")
         assert f"typed {name}" in folders.read(file).output
         assert folders.edit(file, "last", "LAST").success
         folders.wait_for_text(file, f"in {name}\nLAST\ntyped {name}")
@@ -74,8 +73,7 @@ def test_a_folder_that_is_added_is_in_reach_and_one_that_is_removed_is_not(folde
     assert folders.js(_ADD, str(home / "three"))
     wait_for(lambda: folders.read(file).success, "the folder to be in reach")
     folders.show(file)
-    folders.press("Control+End")
-    folders.type("typed")
+    folders.type_at_end("typed")
     assert "typed" in folders.read(file).output
     assert folders.js(_REMOVE, str(home / "three"))
     wait_for(lambda: not folders.read(file).success, "the folder to be out of reach")

@@ -123,8 +123,7 @@ def test_the_server_is_installed_from_the_package_with_consent_and_works(bare: C
         wait_for(lambda: window.api("return api.serverState") == "running", "the installation", INSTALL_S)
         assert window.api("return api.server.from") == "the environment of this extension"
         window.show(file)
-        window.press("Control+End")
-        window.type("typed")
+        window.type_at_end("typed")
         assert "typed" in window.read(file).output
         assert window.edit(file, "two", "TWO").success
         window.wait_for_text(file, "one\nTWO\ntyped")
@@ -189,8 +188,7 @@ def test_a_workspace_that_is_not_trusted_changes_nothing_and_chooses_nothing(
         assert "Read" in names
         assert not {"Write", "Edit", "Shell"} & set(names)
         window.show(file)
-        window.press("Control+End")
-        window.type("typed")
+        window.type_at_end("typed")
         assert "typed" in window.read(file).output
         answer = window.write(file, "of the agent\n")
         assert answer.is_hard_error

@@ -114,8 +114,7 @@ def test_a_clean_document_whose_file_changed_is_reloaded_and_edited(window: Clie
 @pytest.mark.contract("E11")
 def test_a_document_and_a_file_that_both_changed_are_left_alone(window: ClientWindow, folder: Path) -> None:
     file = opened(window, folder, b"one\ntwo\n")
-    window.press("Control+End")
-    window.type("typed")
+    window.type_at_end("typed")
     window.wait_for_text(file, "one\ntwo\ntyped")
     file.write_bytes(b"from outside\ntwo\n")
     answer = window.edit(file, "two", "TWO")
@@ -185,8 +184,7 @@ def autosave(window: ClientWindow) -> Iterator[None]:
 @pytest.mark.usefixtures("autosave")
 def test_that_the_editor_saves_by_itself_is_told(window: ClientWindow, folder: Path) -> None:
     file = opened(window, folder, b"one\ntwo\n")
-    window.press("Control+End")
-    window.type("typed")
+    window.type_at_end("typed")
     answer = window.edit(file, "two", "TWO")
     assert answer.success, answer
     assert "by itself after a moment" in answer.output or "on disk" in answer.output

@@ -38,8 +38,7 @@ def test_what_is_typed_is_in_the_document_and_not_on_disk(window: Window) -> Non
     file = window.place / "a b.txt"
     file.write_text("one\n")
     window.show(file)
-    window.press("Control+End")
-    window.type("two_é😋")
+    window.type_at_end("two_é😋")
     window.wait_for_text(file, "one\ntwo_é😋")
     assert window.is_dirty(file)
     assert file.read_text() == "one\n"

@@ -31,8 +31,7 @@ def opened(window: ClientWindow, folder: Path, text: str = "one\ntwo\n", name: s
 def typed(window: ClientWindow, folder: Path) -> Path:
     """A document with text that is not saved."""
     file = opened(window, folder)
-    window.press("Control+End")
-    window.type("typed")
+    window.type_at_end("typed")
     window.wait_for_text(file, "one\ntwo\ntyped")
     return file
 

@@ -44,8 +44,7 @@ def file(window: ClientWindow, folder: Path) -> Path:
 
 def test_the_status_bar_counts_documents_with_unsaved_text(window: ClientWindow, file: Path) -> None:
     wait_for(lambda: window.see(STATUS).strip() == "openbuffer", "no count")
-    window.press("Control+End")
-    window.type("typed")
+    window.type_at_end("typed")
     wait_for(lambda: window.see(STATUS).split() == ["openbuffer", "1"], "the count")
     window.save(file)
     wait_for(lambda: window.see(STATUS).strip() == "openbuffer", "no count again")
@@ -90,8 +89,7 @@ def test_a_call_of_the_tree_opens_its_change_and_its_details(window: ClientWindo
 
 
 def test_a_tool_is_called_by_hand_with_what_the_editor_suggests(window: ClientWindow, file: Path) -> None:
-    window.press("Control+End")
-    window.type("typed_here")
+    window.type_at_end("typed_here")
     window.wait_for_text(file, "one\ntwo\nthree\ntyped_here")
     running = window.begin_js("return await vscode.commands.executeCommand('openbuffer.callTool')")
     window.click(PICK.format("Shows lines of a text file"))

@@ -237,6 +237,16 @@ class Window:
         for key in keys:
             self.do(lambda page, key=key: page.keyboard.press(key))
 
+    def type_at_end(self, text: str) -> None:
+        """What is typed behind all that the document in front has."""
+        self.press("Control+End")
+        self.type(text)
+
+    def undo(self, file: Path) -> None:
+        """One step, in the document of this file."""
+        self.focus(file)
+        self.press("Control+z")
+
     def dismiss(self) -> None:
         """Close what a test before left in the way of all others."""
         for _ in range(3):
