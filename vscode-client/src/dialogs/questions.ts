@@ -4,6 +4,7 @@
  * Those take the keys. So they do not come up while somebody types, and take no answer in their first moment.
  */
 import * as vscode from "vscode";
+import { caughtUp } from "../caughtUp";
 import type { AskUserParams, AskUserResult } from "../protocol";
 import { closeTabs, closeTabsOf, type Pages, QUESTION, showPage } from "../views/pages";
 import { plainLines } from "./plain";
@@ -69,16 +70,25 @@ class Question implements Shown {
   }
 
   open(): void {
-    if (!this.typing.within(QUIET_MS)) {
-      this.focus();
+    void this.#openOrWait();
+  }
+
+  async #openOrWait(): Promise<void> {
+    if ((await this.#openIfQuiet()) || this.#isOver || this.#input) {
       return;
     }
     this.#toast = new Toast(`The agent asks: ${this.title}`, [["Answer", "openbuffer.answer"]]);
-    this.#timer = setInterval(() => {
-      if (!this.typing.within(QUIET_MS)) {
-        this.focus();
-      }
-    }, LOOK_AGAIN_MS);
+    this.#timer = setInterval(() => void this.#openIfQuiet(), LOOK_AGAIN_MS);
+  }
+
+  /** Come up unless somebody types, whose last key may not have been heard of yet. */
+  async #openIfQuiet(): Promise<boolean> {
+    await caughtUp();
+    const isQuiet = !this.typing.within(QUIET_MS);
+    if (isQuiet && !this.#input) {
+      this.focus();
+    }
+    return isQuiet;
   }
 
   close(): void {

@@ -1,7 +1,6 @@
 /** VS Code as the documents' requests need it. */
 import { readFile } from "node:fs/promises";
 import {
-  commands,
   EndOfLine,
   Range,
   type TextDocument,
@@ -10,6 +9,7 @@ import {
   type WorkspaceEditEntryMetadata,
   workspace,
 } from "vscode";
+import { caughtUp } from "../caughtUp";
 import { autosaveOf } from "./autosave";
 import type { Editor, OpenDocument } from "./editor";
 import type { Edit } from "./edits";
@@ -46,9 +46,7 @@ export class VscodeEditor implements Editor {
   }
 
   async flush(): Promise<void> {
-    // Documents live in the window, and this process hears of their changes a moment later. The answer to a command that
-    // the window carries out comes behind everything that it had to tell before.
-    await commands.executeCommand("setContext", "openbuffer.flushed", true);
+    await caughtUp();
     // What was heard of is sent in the turns that follow.
     await new Promise((resolve) => setImmediate(resolve));
     await this.synced()?.settled();
